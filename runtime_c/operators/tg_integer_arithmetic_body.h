@@ -20,6 +20,15 @@ static VALUE quotient(VALUE first, VALUE second, int floored)
     return floored && first % second != 0 && (first < 0) != (second < 0) ? cut - 1 : cut;
 }
 
+/** value / 2^bits, rounded down. */
+static VALUE shifted(VALUE value, VALUE bits)
+{
+    const VALUE most = (VALUE)(8U * sizeof(VALUE) - 1U);
+    const VALUE taken = bits < 0 ? 0 : (bits < most ? bits : most);
+
+    return value < 0 ? (VALUE) ~(~(UNSIGNED)value >> taken) : (VALUE)((UNSIGNED)value >> taken);
+}
+
 static VALUE computed(enum tg_integer_function function, VALUE first, VALUE second)
 {
     const UNSIGNED a = (UNSIGNED)first;
@@ -42,6 +51,14 @@ static VALUE computed(enum tg_integer_function function, VALUE first, VALUE seco
         return first > second ? first : second;
     case TG_INTEGER_MINIMUM:
         return first < second ? first : second;
+    case TG_INTEGER_BIT_AND:
+        return (VALUE)(a & b);
+    case TG_INTEGER_BIT_OR:
+        return (VALUE)(a | b);
+    case TG_INTEGER_BIT_XOR:
+        return (VALUE)(a ^ b);
+    case TG_INTEGER_SHIFT_RIGHT:
+        return shifted(first, second);
     default:
         return (VALUE)((a - b) * (a - b));
     }

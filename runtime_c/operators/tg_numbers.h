@@ -113,6 +113,10 @@ enum tg_integer_function {
     TG_INTEGER_MAXIMUM,
     TG_INTEGER_MINIMUM,
     TG_INTEGER_SQUARED_DIFFERENCE,
+    TG_INTEGER_BIT_AND,
+    TG_INTEGER_BIT_OR,
+    TG_INTEGER_BIT_XOR,
+    TG_INTEGER_SHIFT_RIGHT, /**< keeps the sign; by 0 at least, and at most by all bits but one */
 };
 
 /** A function, and to what its result is limited. */

@@ -72,8 +72,8 @@ _QUANTIZED = """
 """
 
 
-def _model(text: str, folder: Path) -> Path:
-    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]>{text}')
+def _model(text: str, folder: Path, opset: int = 17) -> Path:
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]>{text}')
     path = folder / "model.onnx"
     path.write_bytes(model.SerializeToString())
     return path
@@ -149,4 +149,45 @@ def test_infinity_of_neither_sign_is_refused(tmp_path: Path) -> None:
     }
     """
     with pytest.raises(UnsupportedOperatorsError, match=r"by \[0, 0\], \[1, 1\], \[0, 1\] or \[1, 0\] was expected"):
+        import_model(_model(text, tmp_path))
+
+
+@needs_onnxruntime
+def test_bits_of_packed_constants_are_known(tmp_path: Path) -> None:
+    """Two numbers of 4 bits in each byte, as exporters unpack weights; and bits of integers at run time."""
+    text = """
+    net (float[4] x, int32[4] i, int32[4] j) => (float[4] y, int32[4] a, int32[4] b, int32[4] c, int32[4] d)
+        <uint8[4] packed = {18, 240, 15, 167}, uint8[1] four = {4}, uint8[1] mask = {15}, uint8[1] most = {8}> {
+        high = BitShift<direction = "RIGHT">(packed, four)
+        low = BitwiseAnd(packed, mask)
+        up = BitShift<direction = "LEFT">(packed, four)
+        none = BitShift<direction = "RIGHT">(packed, most)
+        flipped = BitwiseNot(low)
+        either = BitwiseOr(high, none)
+        both = BitwiseXor(either, up)
+        all = BitwiseXor(both, flipped)
+        weights = Cast<to = 1>(all)
+        y = Add(x, weights)
+        a = BitwiseAnd(i, j)
+        b = BitwiseOr(i, j)
+        c = BitwiseXor(i, j)
+        d = BitwiseNot(i)
+    }
+    """
+    path = _model(text, tmp_path, opset=18)
+    values = _values(path)
+    computed, expected = evaluate(import_model(path), values), run_onnxruntime(path, values)
+    assert all(np.array_equal(found, wanted) for found, wanted in zip(computed, expected, strict=True))
+
+
+@pytest.mark.parametrize(("direction", "type"), [("UP", "uint8"), ("LEFT", "int32")])
+def test_other_shifts_of_constants_are_refused(direction: str, type: str, tmp_path: Path) -> None:
+    text = f"""
+    net (float[1] x) => (float[1] y) <{type}[1] a = {{8}}, {type}[1] b = {{1}}> {{
+        shifted = BitShift<direction = "{direction}">(a, b)
+        cast = Cast<to = 1>(shifted)
+        y = Add(x, cast)
+    }}
+    """
+    with pytest.raises(UnsupportedOperatorsError, match=f"shifts to '{direction}', LEFT or RIGHT of integers without"):
         import_model(_model(text, tmp_path))

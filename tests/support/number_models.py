@@ -329,6 +329,15 @@ def _rank(model: NumberModel) -> None:
     model.writer.operator("ADD", [x, rank], [model.output((2, 1, 3), "int32")])
 
 
+def _bits(name: str, model: NumberModel) -> None:
+    first, second = ((2, 3, 4), (2, 3, 4)) if model.rng.random() < 0.5 else ((2, 3, 4), (4,))
+    values = [model.rng.integers(-(2**31), 2**31, shape).astype(np.int32) for shape in (first, second)]
+    if name == "RIGHT_SHIFT":
+        values[1] = model.rng.integers(-3, 40, second).astype(np.int32)
+    operands = [model.input(array.shape, "int32", array) for array in values]
+    model.writer.operator(name, operands, [model.output(first, "int32")])
+
+
 _ARITHMETIC = {"ADD": 0, "SUB": 1, "MUL": 3, "MAXIMUM": None, "MINIMUM": None, "SQUARED_DIFFERENCE": None}
 CASES: Mapping[str, Build] = {
     **{
@@ -390,6 +399,7 @@ CASES: Mapping[str, Build] = {
     },
     **{f"SIGN-{type}": partial(_sign, type) for type in ("int32", "float32")},
     "RANK": _rank,
+    **{f"{name}-int32": partial(_bits, name) for name in ("BITWISE_XOR", "RIGHT_SHIFT")},
 }
 """One operator and element type each."""
 

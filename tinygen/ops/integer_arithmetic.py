@@ -27,6 +27,10 @@ class IntegerFunction(Enum):
     MAXIMUM = "maximum"
     MINIMUM = "minimum"
     SQUARED_DIFFERENCE = "squared_difference"
+    BIT_AND = "bit_and"
+    BIT_OR = "bit_or"
+    BIT_XOR = "bit_xor"
+    SHIFT_RIGHT = "shift_right"  # keeps the sign; by 0 bits at least, and at most by all but one
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -65,6 +69,10 @@ def _truncated(first: Int64Array, second: Int64Array) -> Array:
     return np.where(second == 0, 0, quotient + is_above).astype(first.dtype)
 
 
+def _shifted(value: Int64Array, bits: Int64Array) -> Array:
+    return np.asarray(value >> np.clip(bits, 0, 8 * value.itemsize - 1))
+
+
 _FUNCTIONS: Mapping[IntegerFunction, Callable[..., Array]] = {
     IntegerFunction.ADD: np.add,
     IntegerFunction.SUB: np.subtract,
@@ -75,4 +83,8 @@ _FUNCTIONS: Mapping[IntegerFunction, Callable[..., Array]] = {
     IntegerFunction.MAXIMUM: np.maximum,
     IntegerFunction.MINIMUM: np.minimum,
     IntegerFunction.SQUARED_DIFFERENCE: lambda first, second: (first - second) ** 2,
+    IntegerFunction.BIT_AND: np.bitwise_and,
+    IntegerFunction.BIT_OR: np.bitwise_or,
+    IntegerFunction.BIT_XOR: np.bitwise_xor,
+    IntegerFunction.SHIFT_RIGHT: _shifted,
 }

@@ -15,6 +15,7 @@ from tinygen.frontends.onnx.registry import READERS as ONNX_READERS
 from tinygen.frontends.onnx.registry import STANDARD_FUNCTIONS
 from tinygen.frontends.tflite.importer import INTEGER_READERS, READERS
 from tinygen.frontends.tflite.node import Reader
+from tinygen.frontends.tflite.operators.shape import KNOWN
 from tinygen.frontends.tflite.raw import CUSTOM
 from tinygen.ir.graph import Op
 from tinygen.report.table import ShownTable, listing
@@ -74,10 +75,16 @@ def _headings(format: str) -> tuple[str, str, str]:
 def _supported(name: str) -> SupportedOperator:
     reader = READERS.get(name)
     if reader is None:
-        return SupportedOperator(name, "", "only on integers that are known when the model is compiled, such as shapes")
+        return SupportedOperator(name, "", f"only {_of_integers(name)}")
     reader = unwrap(reader)
-    remarks = [_remark(name, reader), "also on int32 and int64 without scales" if name in INTEGER_READERS else ""]
+    remarks = [_remark(name, reader), f"also {_of_integers(name)}" if name in INTEGER_READERS else ""]
     return SupportedOperator(name, _meaning(reader), "; ".join(remark for remark in remarks if remark))
+
+
+def _of_integers(name: str) -> str:
+    """On which integers without scales an operator is read."""
+    known = "on integers that are known when the model is compiled, such as shapes"
+    return known if name in KNOWN else "on int32 and int64 without scales"
 
 
 def _meaning(reader: Reader) -> str:

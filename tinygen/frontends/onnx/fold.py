@@ -293,6 +293,14 @@ def _clip(node: Node) -> Array:
     return own if low is None and high is None else np.asarray(np.clip(own, low, high))
 
 
+def _bit_shift(node: Node) -> Array:
+    """Of integers without a sign, as bits of packed weights are taken; by all of them or more nothing is left."""
+    direction = node.text("direction", "")
+    if direction not in ("LEFT", "RIGHT") or any(_array(node, position).dtype.kind != "u" for position in (0, 1)):
+        raise UnsupportedError(f"shifts to '{direction}', LEFT or RIGHT of integers without a sign was expected")
+    return _binary(np.left_shift if direction == "LEFT" else np.right_shift)(node)
+
+
 def _modulo(node: Node) -> Array:
     node.check_attributes(fmod=0)
     return _binary(_remainder)(node)
@@ -310,6 +318,11 @@ FOLDED: Mapping[str, Callable[[Node], Array]] = {
     "Abs": _unary(np.abs),
     "Add": _binary(np.add),
     "And": _binary(np.logical_and),
+    "BitShift": _bit_shift,
+    "BitwiseAnd": _binary(np.bitwise_and),
+    "BitwiseNot": _unary(np.bitwise_not),
+    "BitwiseOr": _binary(np.bitwise_or),
+    "BitwiseXor": _binary(np.bitwise_xor),
     "Cast": _cast,
     "Ceil": _unary(np.ceil),
     "Clip": _clip,

@@ -458,6 +458,7 @@ _SAME = (
 _ELEMENTWISE = (
     "ADD",
     "ADD_N",
+    "BITWISE_XOR",
     "DIV",
     "EQUAL",
     "FLOOR_DIV",
@@ -473,6 +474,7 @@ _ELEMENTWISE = (
     "MUL",
     "NOT_EQUAL",
     "POW",
+    "RIGHT_SHIFT",
     "SELECT_V2",
     "SQUARED_DIFFERENCE",
     "SUB",

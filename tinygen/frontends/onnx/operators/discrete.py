@@ -40,6 +40,11 @@ _COMPARISONS: Mapping[str, Comparison] = {
     "LessOrEqual": Comparison.LESS_EQUAL,
 }
 _LOGICAL: Mapping[str, type[LogicalAnd | LogicalOr]] = {"And": LogicalAnd, "Or": LogicalOr}
+_BITWISE: Mapping[str, IntegerFunction] = {
+    "BitwiseAnd": IntegerFunction.BIT_AND,
+    "BitwiseOr": IntegerFunction.BIT_OR,
+    "BitwiseXor": IntegerFunction.BIT_XOR,
+}
 _COMPLEMENT = ~np.arange(256, dtype=np.uint8).view(np.int8)  # of every int8, in the order of its bits
 _INFINITIES = {(1, 1): np.inf, (0, 1): np.inf, (1, 0): -np.inf}  # by whether negative and positive ones are meant
 _CASTS = {np.dtype(np.bool_): DType.BOOL, np.dtype(np.int32): DType.INT32, np.dtype(np.int64): DType.INT32}
@@ -189,6 +194,19 @@ def read_mod(node: Node) -> Discrete:
     if not _are_discrete(node, 0, 1) or node.integer("fmod", 0):
         raise UnsupportedError("is a remainder of real numbers or as C has it, one of integers was expected")
     return _arithmetic(node, IntegerFunction.FLOOR_MOD)
+
+
+def read_bitwise(node: Node) -> Discrete:
+    """BitwiseAnd, BitwiseOr and BitwiseXor of int32."""
+    return _arithmetic(node, _BITWISE[node.raw.operator])
+
+
+def read_bitwise_not(node: Node) -> Discrete:
+    """BitwiseNot of int32."""
+    placed, name = node.discrete(0), node.builder.claim(node.output_name)
+    ones = node.builder.constant(node.builder.derive(name, "ones"), np.array(-1, np.int32))
+    found = computed(node.builder, node.source, IntegerFunction.BIT_XOR, placed.tensor, ones, name)
+    return _discrete(node, Placed(found, placed.order))
 
 
 def _arithmetic(node: Node, function: IntegerFunction) -> Discrete:
@@ -344,8 +362,10 @@ def _plain(rank: int) -> Order:
 READERS: Readers = {
     **dict.fromkeys(_COMPARISONS, read_comparison),
     **dict.fromkeys(_LOGICAL, read_logic),
+    **dict.fromkeys(_BITWISE, read_bitwise),
     "ArgMax": read_arg_max,
     "ArgMin": read_arg_min,
+    "BitwiseNot": read_bitwise_not,
     "Cast": read_cast,
     "CumSum": read_cumulative_sum,
     "IsInf": read_is_infinite,

@@ -1,7 +1,7 @@
 """Operators that change or compute shapes."""
 
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import tflite
@@ -161,6 +161,7 @@ READERS: Readers = as_stored(
 
 INTEGER_READERS: Readers = {
     "ADD": _arithmetic(IntegerFunction.ADD, tflite.AddOptions),
+    "BITWISE_XOR": _arithmetic(IntegerFunction.BIT_XOR),
     "DIV": _arithmetic(IntegerFunction.DIV, tflite.DivOptions),
     "FLOOR_DIV": _arithmetic(IntegerFunction.FLOOR_DIV),
     "FLOOR_MOD": _arithmetic(IntegerFunction.FLOOR_MOD),
@@ -170,8 +171,11 @@ INTEGER_READERS: Readers = {
     "RANGE": read_range,
     "RANK": read_rank,
     "REDUCE_PROD": read_product,
+    "RIGHT_SHIFT": _arithmetic(IntegerFunction.SHIFT_RIGHT),
     "SIGN": read_sign,
     "SQUARED_DIFFERENCE": _arithmetic(IntegerFunction.SQUARED_DIFFERENCE),
     "SUB": _arithmetic(IntegerFunction.SUB, tflite.SubOptions),
 }
 """For int32 and int64 results, which have no scale."""
+KNOWN: Final = frozenset(("RANGE", "RANK", "REDUCE_PROD"))
+"""Those of them that are computed when the model is compiled, of integers that are known then."""
