@@ -18,6 +18,7 @@
 #define tg_add_s16 TG_V(add_s16)
 #define tg_add_s8 TG_V(add_s8)
 #define tg_affine_f32 TG_V(affine_f32)
+#define tg_angle_row_f32 TG_V(angle_row_f32)
 #define tg_arg_max_f32 TG_V(arg_max_f32)
 #define tg_arg_max_f32_s64 TG_V(arg_max_f32_s64)
 #define tg_arg_max_s8 TG_V(arg_max_s8)

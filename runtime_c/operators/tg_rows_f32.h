@@ -12,6 +12,9 @@
 /** first + second. */
 void tg_add_row_f32(const struct tg_row_f32 *row);
 
+/** The angle of the point (second, first), from -pi to pi. */
+void tg_angle_row_f32(const struct tg_row_f32 *row);
+
 /** first / second. */
 void tg_divide_row_f32(const struct tg_row_f32 *row);
 

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.support.number_models import CASES, model_of
-from tests.support.reference import evaluate
+from tests.support.reference import agrees, evaluate
 from tests.support.tools import board_param, requires_qemu
 from tinygen.build.execute import execute
 from tinygen.build.toolchain import Sanitizer
@@ -34,9 +33,4 @@ def test_numbers_run(target: str, sanitized: bool, tmp_path: Path) -> None:
     (outputs,) = execute(image, compiled.schedule, [model.values]).outputs
     expected = evaluate(compiled.imported, model.values)
     for port, found, wanted in zip(compiled.imported.outputs, outputs, expected, strict=True):
-        same = (
-            np.allclose(found, wanted, rtol=1e-5, atol=1e-6)
-            if wanted.dtype == np.float32
-            else np.array_equal(found, wanted)
-        )
-        assert same, port.name
+        assert agrees(found, wanted), port.name

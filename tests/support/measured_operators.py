@@ -375,6 +375,7 @@ FAMILIES: Mapping[str, tuple[Draw, ...]] = {
         *(partial(_binary, "LESS", type, "bool") for type in ("int8", "int16", "int32", "int64", "float32")),
         partial(_binary, "EQUAL", "bool", "bool"),
         partial(_binary, "LOGICAL_AND", "bool", "bool"),
+        partial(_binary, "ATAN2", "float32", "float32"),
     ),
     "along axes": (
         *(partial(_reduction, name, type) for name in ("SUM", "MEAN", "REDUCE_MAX") for type in _NUMBERS),

@@ -338,6 +338,11 @@ def _bits(name: str, model: NumberModel) -> None:
     model.writer.operator(name, operands, [model.output(first, "int32")])
 
 
+def _angle(model: NumberModel) -> None:
+    operands = [model.input((3, 7), "float32") for _ in range(2)]
+    model.writer.operator("ATAN2", operands, [model.output((3, 7), "float32")])
+
+
 _ARITHMETIC = {"ADD": 0, "SUB": 1, "MUL": 3, "MAXIMUM": None, "MINIMUM": None, "SQUARED_DIFFERENCE": None}
 CASES: Mapping[str, Build] = {
     **{
@@ -400,6 +405,7 @@ CASES: Mapping[str, Build] = {
     **{f"SIGN-{type}": partial(_sign, type) for type in ("int32", "float32")},
     "RANK": _rank,
     **{f"{name}-int32": partial(_bits, name) for name in ("BITWISE_XOR", "RIGHT_SHIFT")},
+    "ATAN2": _angle,
 }
 """One operator and element type each."""
 

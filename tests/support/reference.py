@@ -4,6 +4,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from tinygen.frontends.tflite.importer import import_tflite
 from tinygen.ir.graph import Graph, Values
 from tinygen.ir.tensor import Tensor
@@ -25,3 +27,10 @@ def evaluate(graph: Graph, inputs: Sequence[Array]) -> list[Array]:
     for op in graph.ops:
         arrays.update(zip(op.results, op.evaluate(values), strict=True))
     return [values[tensor] for tensor in graph.output_tensors]
+
+
+def agrees(found: Array, wanted: Array) -> bool:
+    """Whether two results are the same; of float32, as far as C libraries and numpy agree on functions."""
+    if wanted.dtype == np.float32:
+        return np.allclose(found, wanted, rtol=1e-5, atol=1e-6, equal_nan=True)
+    return np.array_equal(found, wanted)

@@ -26,6 +26,7 @@ OPERATORS: dict[str, tuple[str | None, int]] = {
     "ARG_MAX": ("ArgMaxOptions", 2),
     "ARG_MIN": ("ArgMinOptions", 2),
     "ASSIGN_VARIABLE": ("AssignVariableOptions", 1),
+    "ATAN2": (None, 1),
     "AVERAGE_POOL_2D": ("Pool2DOptions", 2),
     "BATCH_MATMUL": ("BatchMatMulOptions", 2),
     "BATCH_TO_SPACE_ND": ("BatchToSpaceNDOptions", 2),

@@ -1,4 +1,4 @@
-"""Quotients of two tensors, and powers, which are of float32 only."""
+"""Quotients of two tensors; angles and powers, which are of float32 only."""
 
 from dataclasses import dataclass
 
@@ -73,3 +73,19 @@ class Power(Binary):
         with np.errstate(all="ignore"):
             powers: Float32Array = np.power(first.astype(np.float64), second.astype(np.float64)).astype(np.float32)
         return powers
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Angle(Binary):
+    """output = the angle of the point (second, first) in radians, from -pi to pi, broadcast as in numpy."""
+
+    def precision_points(self) -> tuple[Point, ...]:
+        return ()
+
+    def verify(self) -> None:
+        check_dtype("output", self.output, DType.FLOAT32)
+        super().verify()
+
+    def combine_real(self, first: Float32Array, second: Float32Array) -> Float32Array:
+        angles: Float32Array = np.arctan2(first.astype(np.float64), second.astype(np.float64)).astype(np.float32)
+        return angles

@@ -4,7 +4,7 @@ LAYERS = ("conv_2d", "depthwise_conv_2d", "fully_connected")
 """Of engines beside the core."""
 
 OPERATORS = (
-    *("abs", "add", "arg_max", "auto_scale", "average_pool_2d", "average_pool_up_2d", "batch_mat_mul"),
+    *("abs", "add", "angle", "arg_max", "auto_scale", "average_pool_2d", "average_pool_up_2d", "batch_mat_mul"),
     *("broadcast_to", "cast", "compare", "concat", "conv_2d", "copy", "cumulative_sum", "depth_to_space"),
     *("depthwise_conv_2d", "dequantize_sums", "div", "dynamic_dequantize", "dynamic_quantize", "dynamic_range"),
     *("filter_bank", "filter_bank_log", "filter_bank_root", "float_function", "fully_connected", "gain_control"),

@@ -458,6 +458,7 @@ _SAME = (
 _ELEMENTWISE = (
     "ADD",
     "ADD_N",
+    "ATAN2",
     "BITWISE_XOR",
     "DIV",
     "EQUAL",

@@ -17,7 +17,7 @@ from tinygen.ops.float_function import FloatFunction, Function
 from tinygen.ops.hard_swish import HardSwish
 from tinygen.ops.mul import Mul
 from tinygen.ops.prelu import Prelu
-from tinygen.ops.quotient import Div, Power
+from tinygen.ops.quotient import Angle, Div, Power
 from tinygen.ops.real_function import RealFunction, RealKind
 from tinygen.ops.relu import LeakyRelu, Relu
 from tinygen.ops.roots import Rsqrt, Sqrt
@@ -140,6 +140,7 @@ _FLOAT_FUNCTIONS = {
 }
 _REAL_FUNCTIONS = {RealKind.NEGATIVE: "negate"}  # the others bear the kind's name
 _ROWS: Mapping[type[Op], str] = {
+    Angle: "angle",
     Div: "divide",
     Maximum: "maximum",
     Minimum: "minimum",
@@ -153,6 +154,7 @@ _ROWS: Mapping[type[Op], str] = {
 LOWERINGS: Lowerings = {
     Abs: lower_unary,
     Add: lower_binary,
+    Angle: lower_binary,
     Div: lower_binary,
     FloatFunction: lower_unary,
     HardSwish: lower_unary,

@@ -11,7 +11,7 @@ from tinygen.ops.binary import Binary
 from tinygen.ops.extrema import Maximum, Minimum
 from tinygen.ops.mul import Mul
 from tinygen.ops.prelu import Prelu
-from tinygen.ops.quotient import Div, Power
+from tinygen.ops.quotient import Angle, Div, Power
 from tinygen.ops.squared_difference import SquaredDifference
 
 _Two = TypeVar("_Two", bound=Binary)
@@ -57,6 +57,11 @@ def read_pow(node: Node) -> Power:
     return _read_two(node, Power)
 
 
+def read_atan2(node: Node) -> Angle:
+    """ATAN2 of float32."""
+    return _read_two(node, Angle)
+
+
 def read_prelu(node: Node) -> Prelu:
     """PRELU."""
     return Prelu(name=node.name, source=node.source, input=node.input(0), alpha=node.input(1), output=node.output())
@@ -73,6 +78,7 @@ def _read_two(node: Node, kind: type[_Two], **more: Any) -> _Two:
 
 READERS: Readers = {
     "ADD": read_add,
+    "ATAN2": read_atan2,
     "DIV": read_div,
     "MAXIMUM": read_maximum,
     "MINIMUM": read_minimum,
