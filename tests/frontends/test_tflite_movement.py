@@ -86,6 +86,15 @@ def _part(rows: int) -> list[tuple[str, list[int]]]:
     return [("begin", [0, 0]), ("size", [rows, 6])]
 
 
+def _turned(*lengths: int, along: int = 1, batch: int = 0) -> Build:
+    def build(writer: ModelWriter, x: int) -> None:
+        operands = [x, writer.tensor("lengths", (len(lengths),), "int32", data=lengths)]
+        y = writer.tensor("y", (4, 6), scale=0.1)
+        writer.operator("REVERSE_SEQUENCE", operands, [y], seq_dim=along, batch_dim=batch)
+
+    return build
+
+
 REFUSED: dict[str, tuple[Build, str]] = {
     "fused concatenation": (_fused_concatenation, "fused activation 1, none was expected"),
     "rescaled concatenation": (_rescaled_concatenation, "'x' and 'y' must have the same quantization"),
@@ -103,6 +112,13 @@ REFUSED: dict[str, tuple[Build, str]] = {
     "slice beyond the end": (
         _slice_beyond_the_end,
         "the slice takes 2 elements from 3 on with stride 1 along axis 0, which has 4",
+    ),
+    "reverse: few lengths": (_turned(1, 2, 3), "lengths are [1, 2, 3], 4 numbers from 0 to 6 were expected"),
+    "reverse: too long": (_turned(1, 2, 3, 7), "lengths are [1, 2, 3, 7], 4 numbers from 0 to 6 were expected"),
+    "reverse: negative": (_turned(1, 2, 3, -1), "lengths are [1, 2, 3, -1], 4 numbers from 0 to 6 were expected"),
+    "reverse: one axis": (
+        _turned(1, 2, 3, 4, along=-2),
+        "axis 0 is that of sequences and that of batches, different ones were expected",
     ),
     "scatter: twice": (
         _scatter([3], [3]),

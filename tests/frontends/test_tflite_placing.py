@@ -1,4 +1,4 @@
-"""ONE_HOT and SCATTER_ND: depths, bytes without a sign, and sizes that a user gives."""
+"""ONE_HOT, REVERSE_SEQUENCE and SCATTER_ND: depths, bytes without a sign, and sizes that a user gives."""
 
 from pathlib import Path
 
@@ -47,6 +47,12 @@ def test_places_beyond_the_budget_are_not_made() -> None:
     places, sizes = (writer.tensor(name, shape, "int32", data=data) for name, shape, data in _of_rows(rows))
     writer.operator("SCATTER_ND", [places, x, sizes], [y])
     with pytest.raises(BudgetError, match=r"the places of SCATTER_ND 'y': 2,147,483,648 bytes for a tensor"):
+        import_model(writer.finish([x], [y]))
+    writer = ModelWriter()
+    x, y = (writer.tensor(name, (1, rows), scale=0.1) for name in "xy")
+    length = writer.tensor("length", (1,), "int32", data=[rows])
+    writer.operator("REVERSE_SEQUENCE", [x, length], [y], seq_dim=1, batch_dim=0)
+    with pytest.raises(BudgetError, match=r"the places of REVERSE_SEQUENCE 'y': 2,147,483,648 bytes for a tensor"):
         import_model(writer.finish([x], [y]))
     with pytest.raises(BudgetError, match=r"the vectors of ONE_HOT 'y': 4,294,967,296 bytes for a tensor"):
         import_model(_one_hot(rows, shape=(2, rows)))

@@ -157,6 +157,43 @@ def test_rows_that_are_refused(
         import_model(_rows_model(name, "int8", shape, -128, scale, **options))
 
 
+def _float_model(
+    name: str, shape: tuple[int, ...], result: tuple[int, ...], axes: list[int], options: dict[str, Any]
+) -> bytes:
+    writer = ModelWriter()
+    x, y = writer.tensor("x", shape, "float32"), writer.tensor("y", result, "float32")
+    operands = [x, writer.tensor("axes", (len(axes),), "int32", data=axes)] if axes else [x]
+    writer.operator(name, operands, [y], **options)
+    return writer.finish([x], [y])
+
+
+_LOCAL = "LOCAL_RESPONSE_NORMALIZATION"
+_NUMBERS: dict[str, Any] = {"radius": 1, "bias": 1.0, "alpha": 1.0, "beta": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "result", "axes", "options", "message"),
+    [
+        ("REDUCE_PROD", (2, 3, 4), (4, 2), [1], {}, r"output has shape \[4, 2\], \[2, 1, 4\] was expected"),
+        ("REDUCE_PROD", (2, 3), (2,), [2], {}, r"axes \[2\] of 2 dimensions, -2 to 1 were expected"),
+        (_LOCAL, (2, 3, 4), (2, 3, 4), [], _NUMBERS, r"input \[2, 3, 4\], radius 1 and bias, alpha and beta \[1.0, 1"),
+        (_LOCAL, (1, 1, 3, 4), (1, 1, 3, 4), [], {**_NUMBERS, "radius": -1}, "radius -1 and bias"),
+        (_LOCAL, (1, 1, 3, 4), (1, 1, 3, 4), [], {**_NUMBERS, "beta": float("nan")}, r"beta \[1.0, 1.0, nan\]"),
+        (_LOCAL, (1, 1, 3, 4), (1, 1, 3, 5), [], _NUMBERS, r"shape \[1, 1, 3, 5\]"),
+    ],
+)
+def test_composites_of_float32_that_are_refused(
+    name: str,
+    shape: tuple[int, ...],
+    result: tuple[int, ...],
+    axes: list[int],
+    options: dict[str, Any],
+    message: str,
+) -> None:
+    with pytest.raises(UnsupportedModelError, match=message):
+        import_model(_float_model(name, shape, result, axes, options))
+
+
 def test_what_is_divided_by_zero_is_the_largest_or_smallest_output() -> None:
     writer = ModelWriter()
     x, y, z = (writer.tensor(role, (3,), scale=0.1, zero_point=3) for role in "xyz")

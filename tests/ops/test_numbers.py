@@ -20,6 +20,7 @@ _IN_BOTH = (
     "PADV2-int16",
     "RESIZE_NEAREST_NEIGHBOR-int16",
 )
+_FOR_HOSTS = ("LOCAL_RESPONSE_NORMALIZATION",)  # whose reference kernel leaves out the last channel of each window
 _IN_TFLM_ALONE = (*_NOT_IN_LITERT, "EQUAL-int8", "LESS-int8", "SELECT_V2-int8", "LOGICAL_AND", "CAST-float32-int8")
 
 
@@ -38,7 +39,8 @@ def _assert_same(model: NumberModel, case: str, expected: list[Array]) -> None:
 def test_numbers_are_litert_s(case: str) -> None:
     for seed in range(_SEEDS):
         model = model_of([case], seed)
-        _assert_same(model, case, run_reference(model.finish(), model.values).outputs)
+        expected = run_reference(model.finish(), model.values, optimized=case in _FOR_HOSTS).outputs
+        _assert_same(model, case, expected)
 
 
 @needs_tflm

@@ -329,6 +329,16 @@ def _rank(model: NumberModel) -> None:
     model.writer.operator("ADD", [x, rank], [model.output((2, 1, 3), "int32")])
 
 
+def _reverse_sequence(type: str, model: NumberModel) -> None:
+    scales: dict[str, Any] = {"scale": 0.5} if type == "int16" else {}
+    shape = tuple(int(n) for n in model.rng.integers(1, 6, 4))
+    along, batch = (int(axis) for axis in model.rng.permutation(4)[:2])
+    lengths = model.rng.integers(1, shape[along] + 1, shape[batch]).astype(np.int32)
+    operands = [model.input(shape, type, **scales), model.constant(lengths)]
+    y = model.output(shape, type, **scales)
+    model.writer.operator("REVERSE_SEQUENCE", operands, [y], seq_dim=along, batch_dim=batch)
+
+
 def _bits(name: str, model: NumberModel) -> None:
     first, second = ((2, 3, 4), (2, 3, 4)) if model.rng.random() < 0.5 else ((2, 3, 4), (4,))
     values = [model.rng.integers(-(2**31), 2**31, shape).astype(np.int32) for shape in (first, second)]
@@ -341,6 +351,23 @@ def _bits(name: str, model: NumberModel) -> None:
 def _angle(model: NumberModel) -> None:
     operands = [model.input((3, 7), "float32") for _ in range(2)]
     model.writer.operator("ATAN2", operands, [model.output((3, 7), "float32")])
+
+
+def _local_response(model: NumberModel) -> None:
+    shape = (2, 3, 2, int(model.rng.integers(1, 9)))
+    numbers: dict[str, Any] = {name: float(model.rng.uniform(0.2, 1.5)) for name in ("bias", "alpha", "beta")}
+    x, y = model.input(shape, "float32"), model.output(shape, "float32")
+    model.writer.operator("LOCAL_RESPONSE_NORMALIZATION", [x], [y], radius=int(model.rng.integers(0, 10)), **numbers)
+
+
+def _product(model: NumberModel) -> None:
+    shape = tuple(int(n) for n in model.rng.integers(1, 7, 3))
+    axes = sorted(model.rng.permutation(3)[: int(model.rng.integers(1, 4))].tolist())
+    keeps = bool(model.rng.random() < 0.5)
+    sizes = [1 if axis in axes else size for axis, size in enumerate(shape) if keeps or axis not in axes]
+    x = model.input(shape, "float32", model.rng.uniform(0.5, 2, shape).astype(np.float32))
+    operands = [x, model.constant(np.array(axes, np.int32))]
+    model.writer.operator("REDUCE_PROD", operands, [model.output(sizes, "float32")], keep_dims=keeps)
 
 
 _ARITHMETIC = {"ADD": 0, "SUB": 1, "MUL": 3, "MAXIMUM": None, "MINIMUM": None, "SQUARED_DIFFERENCE": None}
@@ -404,8 +431,11 @@ CASES: Mapping[str, Build] = {
     },
     **{f"SIGN-{type}": partial(_sign, type) for type in ("int32", "float32")},
     "RANK": _rank,
+    **{f"REVERSE_SEQUENCE-{type}": partial(_reverse_sequence, type) for type in ("int16", "int32", "float32")},
     **{f"{name}-int32": partial(_bits, name) for name in ("BITWISE_XOR", "RIGHT_SHIFT")},
     "ATAN2": _angle,
+    "LOCAL_RESPONSE_NORMALIZATION": _local_response,
+    "REDUCE_PROD": _product,
 }
 """One operator and element type each."""
 

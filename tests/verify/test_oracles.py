@@ -17,6 +17,8 @@ from tests.support.tflite_writer import ModelWriter
 from tests.support.tflm import needs_tflm
 from tinygen.errors import UsageError
 from tinygen.frontends.tflite.schema import read
+from tinygen.options import Options
+from tinygen.pipeline import compile_model
 from tinygen.verify import litert_interpreter
 from tinygen.verify.comparison import Rounding
 from tinygen.verify.litert import LiteRT
@@ -118,6 +120,24 @@ def test_the_first_oracle_that_is_able(
         model.compiled, [[np.arange(1, 33, dtype=type).reshape(1, 4, 8)] * len(model.compiled.imported.inputs)]
     )
     assert (found.exact, found.oracle, found.permitted) == (True, oracle, ())
+
+
+@needs_litert
+def test_a_reference_kernel_that_computes_something_else_is_none(tmp_path: Path) -> None:
+    """That of LOCAL_RESPONSE_NORMALIZATION takes one channel too few; LiteRT's for hosts are TensorFlow's."""
+    writer = ModelWriter()
+    x, y = (writer.tensor(name, (1, 2, 2, 6), "float32") for name in ("x", "y"))
+    writer.operator("LOCAL_RESPONSE_NORMALIZATION", [x], [y], radius=1, bias=1.0, alpha=0.5, beta=0.75)
+    file = tmp_path / "m.tflite"
+    file.write_bytes(writer.finish([x], [y]))
+    found = validate(compile_model(file, Options("host", allow_float=True)), samples=2)
+    assert (found.exact, found.oracle) == (True, Oracle.LITERT)
+    with pytest.raises(UsageError) as refused:
+        LiteRT(file)
+    assert str(refused.value) == (
+        "m.tflite, operator 0 (LOCAL_RESPONSE_NORMALIZATION 'y'): LiteRT's reference kernels cannot run it as "
+        "TensorFlow defines it, an oracle that can was expected. Compare with --against simulator."
+    )
 
 
 @needs_litert

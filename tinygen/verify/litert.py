@@ -19,6 +19,7 @@ from tinygen.verify.oracle import ON_INPUTS, Oracle, refusal
 from tinygen.verify.survival import is_survived
 
 _WHO = "LiteRT's reference kernels"
+_MISTAKEN = ("LOCAL_RESPONSE_NORMALIZATION",)  # whose reference kernel leaves out the last channel of each window
 
 # what LiteRT's messages say of the operator at fault: its number, its kind, or a tensor of it
 _NODE = re.compile(r"Node number (\d+) \(\w+\) failed to")
@@ -68,6 +69,9 @@ class LiteRT:
         main = ending_at(model, whole, stop_at)
         self._inputs, self._outputs = main.inputs, main.outputs
         self._operators = main.operators
+        mistaken = next((each for each in main.operators if has_references and each.name in _MISTAKEN), None)
+        if mistaken is not None:
+            raise refusal(f"{self._file}, {mistaken.place}", _WHO, "it as TensorFlow defines it")
         readable = (
             tensor for tensor in whole.tensors if tensor.type is not TypeName.RESOURCE
         )  # LiteRT crashes on these

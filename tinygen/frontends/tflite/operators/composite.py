@@ -8,16 +8,18 @@ import tflite
 
 from tinygen.frontends.tflite.activation import fused_activation
 from tinygen.frontends.tflite.node import Node, Readers, UnsupportedError
+from tinygen.frontends.tflite.operators.convolution import filtered_rows
 from tinygen.frontends.tflite.operators.pooling import averages
-from tinygen.frontends.tflite.operators.reduction import read_arg_max
+from tinygen.frontends.tflite.operators.reduction import read_arg_max, reduced_axes
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import DType, Quant, TensorType
+from tinygen.ir.types import Array, DType, Quant, TensorType
 from tinygen.ops.add import Add
 from tinygen.ops.arg_max import ArgMax
 from tinygen.ops.arithmetic_unary import Negate, Square
 from tinygen.ops.binary import Binary
 from tinygen.ops.clamp import UNLIMITED, Clamp
+from tinygen.ops.concat import Concat
 from tinygen.ops.extrema import Maximum
 from tinygen.ops.float_function import FloatFunction, Function
 from tinygen.ops.integer_arithmetic import IntegerArithmetic, IntegerFunction
@@ -32,6 +34,7 @@ from tinygen.ops.relu import Relu
 from tinygen.ops.rescale import Rescale
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.roots import Sqrt
+from tinygen.ops.slice import Slice
 from tinygen.ops.top_k import TopK
 from tinygen.ops.unary import Unary
 
@@ -96,6 +99,57 @@ def read_l2_normalization(node: Node) -> tuple[Op, ...]:
     smallest = Tensor(f"{root.name}:least", TensorType(DType.FLOAT32, (1,)), least)
     norm = parts.binary(Maximum, "norm", root, smallest)
     parts.add(Div(**parts.to(node.output()), first=x, second=norm, clamp=UNLIMITED))
+    return parts.ops
+
+
+def read_local_response_normalization(node: Node) -> tuple[Op, ...]:
+    """LOCAL_RESPONSE_NORMALIZATION: times (bias + alpha * the sum of squares of channels within `radius`)^-beta.
+
+    Its base is a convolution with one filter, along the channels of each pixel.
+    """
+    parts, x, options = _Parts(node), node.input(0), node.options(tflite.LocalResponseNormalizationOptions)
+    numbers = (options.Bias(), options.Alpha(), options.Beta())
+    if len(x.shape) != 4 or options.Radius() < 0 or not np.isfinite(numbers).all():
+        raise UnsupportedError(
+            f"input {list(x.shape)}, radius {options.Radius()} and bias, alpha and beta {list(numbers)}: an image, "
+            "0 or more and finite numbers were expected"
+        )
+    bias, alpha, beta = numbers
+    batch, height, width, channels = x.shape
+    beside = min(options.Radius(), channels - 1)  # others are padding alone
+    rows, filters = (batch, height * width, channels, 1), (1, 1, 2 * beside + 1, 1)
+    squares = parts.reshaped("rows", parts.unary(Square, "squares", x), rows)
+    sums = parts.tensor("sums", rows)
+    weights, summand = (
+        parts.constant(role, data)
+        for role, data in (("filters", np.full(filters, alpha, np.float32)), ("bias", np.full(1, bias, np.float32)))
+    )
+    parts.add(filtered_rows(node, squares, weights, summand, sums))
+    base = parts.reshaped("base", sums, x.shape)
+    factor = parts.unary(RealFunction, "factor", base, kind=RealKind.POWER, parameters=(-beta,))
+    parts.add(Mul(**parts.to(node.output()), first=x, second=factor, clamp=Clamp.none(node.output().type)))
+    return parts.ops
+
+
+def read_product(node: Node) -> tuple[Op, ...]:
+    """REDUCE_PROD of float32: products of halves, axis by axis."""
+    parts, x, axes, output = _Parts(node), node.input(0), reduced_axes(node), node.output()
+    kept = tuple(1 if axis in axes else size for axis, size in enumerate(x.shape))
+    if output.shape not in (kept, tuple(size for axis, size in enumerate(x.shape) if axis not in axes)):
+        raise UnsupportedError(f"the output has shape {list(output.shape)}, {list(kept)} was expected")
+    for axis in axes:
+        step = 0
+        while (size := x.shape[axis]) > 1:
+            half, role = size // 2, f"product{axis}_{step}"
+            low, high = (parts.part(f"{role}:from{begin}", x, axis, begin, half) for begin in (0, half))
+            product = parts.binary(Mul, role, low, high, clamp=Clamp.none(output.type))
+            if size % 2:
+                last = parts.part(f"{role}:odd", x, axis, size - 1, 1)
+                whole = parts.tensor(f"{role}:whole", (*x.shape[:axis], half + 1, *x.shape[axis + 1 :]))
+                parts.add(Concat(**parts.to(whole), inputs=(product, last), axis=axis))
+                product = whole
+            x, step = product, step + 1
+    parts.add(Reshape(**parts.to(output), input=x))
     return parts.ops
 
 
@@ -216,6 +270,23 @@ class _Parts:
         """Append an operator."""
         self._ops.append(op)
 
+    def constant(self, role: str, data: Array) -> Tensor:
+        """A new constant of float32."""
+        return replace(self.tensor(role, data.shape), data=data)
+
+    def reshaped(self, role: str, input: Tensor, shape: tuple[int, ...]) -> Tensor:
+        """The same elements in another shape."""
+        output = self.tensor(role, shape)
+        self.add(Reshape(**self.to(output), input=input))
+        return output
+
+    def part(self, role: str, input: Tensor, axis: int, begin: int, size: int) -> Tensor:
+        """So many elements along an axis."""
+        output = self.tensor(role, (*input.shape[:axis], size, *input.shape[axis + 1 :]))
+        starts = tuple(begin if each == axis else 0 for each in range(len(input.shape)))
+        self.add(Slice(**self.to(output), input=input, begin=starts, strides=(1,) * len(starts)))
+        return output
+
     def unary(self, kind: type[Unary], role: str, input: Tensor, /, **attributes: Any) -> Tensor:
         """The result of a function of one tensor."""
         output = self.tensor(role, input.shape)
@@ -240,5 +311,7 @@ READERS: Readers = {
     "FLOOR_MOD": read_floor_mod,
     "L2_NORMALIZATION": read_l2_normalization,
     "L2_POOL_2D": read_l2_pool,
+    "LOCAL_RESPONSE_NORMALIZATION": read_local_response_normalization,
     "LOG_SOFTMAX": read_log_softmax,
+    "REDUCE_PROD": read_product,
 }

@@ -39,6 +39,23 @@ def read_depthwise_conv2d(node: Node) -> Op | tuple[Op, ...]:
     return _layer(node, _read_convolution(node, node.options(tflite.DepthwiseConv2DOptions), DepthwiseConv2D))
 
 
+def filtered_rows(node: Node, input: Tensor, weights: Tensor, bias: Tensor, output: Tensor) -> Conv2D:
+    """The rows of an image of one channel under an odd filter [1, 1, size, 1], padded to as many columns as before."""
+    beside = weights.shape[2] // 2
+    return Conv2D(
+        name=output.name,
+        source=node.source,
+        input=input,
+        weights=weights,
+        bias=bias,
+        output=output,
+        stride=UNIT,
+        dilation=UNIT,
+        padding=Padding(0, 0, beside, beside),
+        clamp=Clamp.none(output.type),
+    )
+
+
 def _layer(node: Node, layer: Layer, is_asymmetric: bool = False) -> Op | tuple[Op, ...]:
     return read_hybrid(node, layer, is_asymmetric) if is_hybrid(layer) else layer
 

@@ -1,4 +1,4 @@
-"""Operators that put values to places which indices name: ONE_HOT, SCATTER_ND."""
+"""Operators whose values stand at places that are known: ONE_HOT, REVERSE_SEQUENCE, SCATTER_ND."""
 
 import math
 from dataclasses import replace
@@ -104,6 +104,41 @@ def read_scatter_nd(node: Node) -> tuple[Op, ...]:
     )
 
 
+def read_reverse_sequence(node: Node) -> tuple[Op, ...]:
+    """REVERSE_SEQUENCE of constant lengths: as many first elements of each sequence as it is long backwards."""
+    input, output, lengths = node.input(0), node.output(), node.integers(1, "lengths")
+    options, rank = node.options(tflite.ReverseSequenceOptions), len(input.shape)
+    along, batch = (axis_index(axis, rank) for axis in (options.SeqDim(), options.BatchDim()))
+    if along == batch:
+        raise UnsupportedError(f"axis {along} is that of sequences and that of batches, different ones were expected")
+    count, steps = input.shape[batch], input.shape[along]
+    if len(lengths) != count or any(not 0 <= length <= steps for length in lengths):
+        raise UnsupportedError(f"lengths are {list(lengths[:10])}, {count} numbers from 0 to {steps} were expected")
+    leading = input.shape[: max(along, batch) + 1]
+    rows = math.prod(leading)
+    TENSOR_BYTES.check(4 * rows, f"{node.file}, the places of REVERSE_SEQUENCE '{node.name}'")
+    places = np.arange(rows, dtype=np.int32).reshape(leading)
+    sequences = np.moveaxis(places, (batch, along), (0, 1))  # a view
+    for sequence, length in zip(sequences, lengths, strict=True):
+        sequence[:length] = sequence[:length][::-1].copy()
+    flat = node.intermediate(input, "flat", (rows, *input.shape[len(leading) :]))
+    turned = node.intermediate(output, "turned", flat.shape)
+    indices = node.typed_intermediate("sources", TensorType(DType.INT32, (rows,)))
+    return (
+        Reshape(name=flat.name, source=node.source, input=input, output=flat),
+        Gather(
+            name=turned.name,
+            source=node.source,
+            input=flat,
+            indices=replace(indices, data=places.reshape(-1)),
+            output=turned,
+            axis=0,
+            batch_dims=0,
+        ),
+        Reshape(name=node.name, source=node.source, input=turned, output=output),
+    )
+
+
 def _sources(indices: Int64Array, sizes: tuple[int, ...]) -> Array:
     """For each row of the output the number of the update that it is, or of the zeros behind all of them."""
     if np.any(indices < 0) or np.any(indices >= np.array(sizes)):
@@ -117,4 +152,8 @@ def _sources(indices: Int64Array, sizes: tuple[int, ...]) -> Array:
     return sources
 
 
-READERS: Readers = {"ONE_HOT": read_one_hot, "SCATTER_ND": read_scatter_nd}
+READERS: Readers = {
+    "ONE_HOT": read_one_hot,
+    "REVERSE_SEQUENCE": read_reverse_sequence,
+    "SCATTER_ND": read_scatter_nd,
+}
