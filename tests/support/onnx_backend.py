@@ -37,6 +37,7 @@ LISTED = frozenset(
         "BatchNormalization",
         "Cast",
         "CastLike",
+        "CausalConvWithState",
         "Ceil",
         "Celu",
         "CenterCropPad",

@@ -67,6 +67,7 @@ STANDARD_FUNCTIONS: Final = frozenset(
     (
         "Attention",
         "CastLike",
+        "CausalConvWithState",
         "Celu",
         "CenterCropPad",
         "MeanVarianceNormalization",
