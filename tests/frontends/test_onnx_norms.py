@@ -120,6 +120,19 @@ def test_an_even_window_has_one_channel_more_behind(tmp_path: Path) -> None:
     assert np.allclose(found.reshape(-1), x / (1 + np.array(sums)), rtol=1e-6)
 
 
+@pytest.mark.parametrize("attribute", ["count_include_pad", "operator", "self"])
+def test_attributes_that_a_pool_does_not_have_change_nothing(attribute: str, tmp_path: Path) -> None:
+    """Even such as the operator has that it is read as, whose padding counts."""
+    writer = OnnxWriter(opset=18)
+    attributes: dict[str, Attribute] = {"kernel_shape": [2], "pads": [1, 0], "p": 1, attribute: 0}
+    writer.output(writer.node("LpPool", [writer.port((1, 1, 2))], attributes))
+    file = tmp_path / "net.onnx"
+    file.write_bytes(writer.finish())
+    graph = run(import_model(file), FLOAT_PASSES)
+    (found,) = reference.outputs(graph, reference.evaluate(graph, [np.array([[[1, -2]]], np.float32)]))
+    assert found.tolist() == [[[1, 3]]]
+
+
 @pytest.mark.parametrize(
     ("operator", "shape", "attributes", "reason"),
     [

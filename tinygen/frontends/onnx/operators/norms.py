@@ -28,6 +28,7 @@ _PRIMITIVES: Final[Readers] = {
     **reduction.READERS,
     **shape.READERS,
 }
+_OF_WINDOWS = ("auto_pad", "dilations", "kernel_shape", "pads", "strides")  # attributes of pools
 
 
 def read_local_response_normalization(node: Node) -> Value:
@@ -71,8 +72,8 @@ def read_lp_pool(node: Node) -> Value:
     """LpPool: 1-D to 3-D, of any order, of float32."""
     order = _order_of_pool(node)
     node.check_attributes(ceil_mode=0)
-    parts, attributes = _composition(node), dict(node.raw.attributes)
-    attributes.pop("p", None)
+    parts = _composition(node)
+    attributes = {name: value for name, value in node.raw.attributes.items() if name in _OF_WINDOWS}
     powers = _powers(parts, node.raw.inputs[0], order)
     means = parts.apply("AveragePool", powers, **attributes, count_include_pad=1)
     elements = prod(node.integer_list("kernel_shape"))
