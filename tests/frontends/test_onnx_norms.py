@@ -9,6 +9,8 @@ import pytest
 from tests.support.onnx_programs import TARGETS, check_program
 from tests.support.onnx_runtime import needs_onnxruntime, run_onnxruntime
 from tests.support.onnx_writer import Attribute, OnnxWriter
+from tests.support.steps import counted
+from tinygen.budget import BudgetError
 from tinygen.errors import UnsupportedModelError
 from tinygen.frontends import import_model
 from tinygen.ir.types import Array
@@ -131,6 +133,31 @@ def test_attributes_that_a_pool_does_not_have_change_nothing(attribute: str, tmp
     graph = run(import_model(file), FLOAT_PASSES)
     (found,) = reference.outputs(graph, reference.evaluate(graph, [np.array([[[1, -2]]], np.float32)]))
     assert found.tolist() == [[[1, 3]]]
+
+
+@pytest.mark.parametrize("axes", [2, 3])
+@pytest.mark.parametrize("operator", ["AveragePool", "LpPool"])
+def test_windows_beyond_the_budget_are_refused(operator: str, axes: int, tmp_path: Path) -> None:
+    """Before the filter of ones is made that sums their elements."""
+    writer, many = OnnxWriter(opset=18), 1 << 20
+    attributes: dict[str, Attribute] = {"kernel_shape": [many] * axes, "pads": [many] * 2 * axes}
+    if operator == "AveragePool":
+        attributes["count_include_pad"] = 1
+    _add(writer, operator, (1, 1, 4, 4, 4)[: 2 + axes], **attributes)
+    file = tmp_path / "net.onnx"
+    file.write_bytes(writer.finish())
+    with pytest.raises(BudgetError, match=rf"{operator} 'n0'\), a filter of ones: 4,398,046,511,104 bytes for a"):
+        import_model(file)
+
+
+def test_the_elements_of_large_windows_are_counted_by_axes(tmp_path: Path) -> None:
+    """Of which there are a million at each position."""
+    writer = OnnxWriter(opset=18)
+    _add(writer, "LpPool", (1, 1, 2, 2), kernel_shape=[1000, 1000], pads=[499, 499, 500, 500])
+    file = tmp_path / "net.onnx"
+    file.write_bytes(writer.finish())
+    with counted(100_000):
+        import_model(file)
 
 
 @pytest.mark.parametrize(

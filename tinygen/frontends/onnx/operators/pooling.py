@@ -1,9 +1,10 @@
 """Pooling over windows and over whole images."""
 
-from dataclasses import replace
+from math import prod
 
 import numpy as np
 
+from tinygen.budget import TENSOR_BYTES
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators.stored import with_stored
 from tinygen.frontends.onnx.operators.volume import VOLUME, pool_volume
@@ -18,8 +19,9 @@ from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.mul import Mul
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 from tinygen.ops.reduction import Mean
+from tinygen.ops.requantize import Int64Array
 from tinygen.ops.rescale import Rescale
-from tinygen.ops.window import HW, NO_PADDING, UNIT, Padding, Window
+from tinygen.ops.window import HW, NO_PADDING, UNIT, Window
 
 _MOST_FINER = 64  # an output than its input: half a step of a 128th of the latter is a quarter of one of the former
 
@@ -120,8 +122,7 @@ def _mean_of_images(node: Node, image: Tensor, window: Window, output: Tensor) -
         node.builder.add(_mean(node, image, output, window))
         return
     sums = node.builder.result(node.builder.derive(output.name, "sums"), output.shape, None)
-    ones = np.ones((1, window.kernel.h, window.kernel.w, image.shape[3]), np.float32)
-    node.builder.add(_filtered(node, image, sums, window, ones))
+    node.builder.add(_filtered(node, image, sums, window, _ones(node, image, window, np.float32)))
     shares = node.builder.constant(node.builder.derive(output.name, "shares"), _shares(node, image, window, output))
     clamp = Clamp.none(output.type)
     node.builder.add(Mul(name=output.name, source=node.source, first=sums, second=shares, output=output, clamp=clamp))
@@ -130,15 +131,17 @@ def _mean_of_images(node: Node, image: Tensor, window: Window, output: Tensor) -
 def _shares(node: Node, image: Tensor, window: Window, output: Tensor) -> Float32Array:
     """1 / the number of taps that count: those in the input and its padding, not beyond as ceil_mode may have it."""
     stated = stated_padding(node, HW(*image.shape[1:3]), window)
-    beyond = replace(
-        window,
-        padding=Padding(0, window.padding.bottom - stated.bottom, 0, window.padding.right - stated.right),
-    )
     height = image.shape[1] + stated.top + stated.bottom
     width = image.shape[2] + stated.left + stated.right
-    counted = np.ones((1, height, width, 1), np.float32)
-    counts = sum((taken for _, taken in beyond.taps(counted, output.shape)), np.zeros((), np.float32))
-    return np.asarray(np.float32(1) / counts, np.float32)
+    rows = _taps_within(height, output.shape[1], window.kernel.h, window.stride.h, window.dilation.h)
+    columns = _taps_within(width, output.shape[2], window.kernel.w, window.stride.w, window.dilation.w)
+    return np.asarray(np.float32(1) / (rows[:, None] * columns).astype(np.float32)[None, :, :, None], np.float32)
+
+
+def _taps_within(size: int, positions: int, kernel: int, stride: int, dilation: int) -> Int64Array:
+    """At each position along one axis, the taps that lie before `size`."""
+    left = size - stride * np.arange(positions)
+    return np.clip(-(-left // dilation), 0, kernel)
 
 
 def _whole_mean(node: Node, image: Tensor, output: Tensor) -> Mean:
@@ -149,9 +152,15 @@ def _mean_by_filter(node: Node, image: Tensor, output: Tensor, window: Window, c
     """The mean as a convolution with filters of ones, which rounds once; padding counts as zeros."""
     if window.padding != NO_PADDING and not counts_padding:
         raise UnsupportedError("is dilated and does not count its padding, one of them was expected")
-    kernel, channels = window.kernel, image.shape[3]
-    ones = np.ones((1, kernel.h, kernel.w, channels), np.int8)
+    kernel, ones = window.kernel, _ones(node, image, window, np.int8)
     return _filtered(node, image, output, window, ones, Quant((float(np.float32(1 / (kernel.h * kernel.w))),), (0,)))
+
+
+def _ones(node: Node, image: Tensor, window: Window, dtype: type[np.generic]) -> Array:
+    """Filters of ones for all channels; BudgetError where they are too large."""
+    shape = (1, window.kernel.h, window.kernel.w, image.shape[3])
+    TENSOR_BYTES.check(np.dtype(dtype).itemsize * prod(shape), f"{node.source}, a filter of ones")
+    return np.ones(shape, dtype)
 
 
 def _filtered(
