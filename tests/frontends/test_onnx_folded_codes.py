@@ -43,6 +43,7 @@ _COMPUTED: dict[str, tuple[list[NodeProto], dict[str, np.ndarray]]] = {
         [helper.make_node("GatherElements", ["a", "b"], ["c"], axis=1)],
         {"a": _TABLES, "b": np.array([[0, -1, 2], [3, 1, 1]], np.int32)},
     ),
+    "Trilu": ([helper.make_node("Trilu", ["a", "b"], ["c"])], {"a": _A, "b": np.array(1, np.int64)}),
 }
 
 
@@ -91,7 +92,27 @@ _REFUSED: dict[str, tuple[list[NodeProto], dict[str, np.ndarray], str]] = {
         {"a": _TABLES, "b": np.full((2, 3), 9, np.int64)},
         "its constants cannot be computed",
     ),
+    "Trilu of a vector": (
+        [helper.make_node("Trilu", ["a"], ["c"])],
+        {"a": np.zeros(1 << 22, np.float32)},  # a square of which would have 16 TB
+        r"input has shape \[4194304\], matrices were expected",
+    ),
+    "Trilu of many diagonals": (
+        [helper.make_node("Trilu", ["a", "b"], ["c"])],
+        {"a": _A, "b": np.zeros(20, np.int64)},
+        r"diagonals are \[0, 0, 0, 0, 0, 0, 0, 0, 0, 0\], one number was expected",
+    ),
 }
+
+
+@pytest.mark.parametrize(("upper", "end", "rest"), [(0, "max", _A), (0, "min", 0), (1, "max", 0), (1, "min", _A)])
+def test_a_diagonal_far_beyond_a_constant(upper: int, end: str, rest: np.ndarray | int, tmp_path: Path) -> None:
+    node = helper.make_node("Trilu", ["a", "b"], ["c"], upper=upper)
+    onnx.save(
+        _model([node], {"a": _A, "b": np.array(getattr(np.iinfo(np.int64), end), np.int64)}), tmp_path / "net.onnx"
+    )
+    value = np.zeros((2, 3), np.float32)
+    np.testing.assert_array_equal(infer(import_model(tmp_path / "net.onnx"), [value])[0], value + rest)
 
 
 @pytest.mark.parametrize("name", _REFUSED)

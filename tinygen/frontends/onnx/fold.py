@@ -210,8 +210,18 @@ def _tile(node: Node) -> Array:
 
 def _triangle(node: Node) -> Array:
     """Trilu: the part of matrices above or below a diagonal, the rest 0."""
-    own, diagonal = _array(node, 0), node.integers(1, "diagonal")[0] if node.has_input(1) else 0
+    own = _array(node, 0)
+    diagonal = diagonal_within(own.shape, node.integers(1, "diagonal") if node.has_input(1) else (0,))
     return np.triu(own, diagonal) if node.integer("upper", 1) else np.tril(own, diagonal)
+
+
+def diagonal_within(sizes: tuple[int, ...], diagonals: tuple[int, ...]) -> int:
+    """The one diagonal of matrices, or where it is beyond all elements the first one beyond them."""
+    if len(sizes) < 2:
+        raise UnsupportedError(f"input has shape {list(sizes)}, matrices were expected")
+    if len(diagonals) != 1:
+        raise UnsupportedError(f"diagonals are {list(diagonals[:10])}, one number was expected")
+    return max(-sizes[-2] - 1, min(diagonals[0], sizes[-1] + 1))
 
 
 def _reshape(node: Node) -> Array:

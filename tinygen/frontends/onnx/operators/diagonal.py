@@ -7,6 +7,7 @@ import numpy as np
 
 from tinygen.budget import TENSOR_BYTES
 from tinygen.frontends.onnx.composition import Composition
+from tinygen.frontends.onnx.fold import diagonal_within
 from tinygen.frontends.onnx.node import Node, Readers
 from tinygen.frontends.onnx.operators import discrete
 from tinygen.frontends.onnx.operators.stored import with_stored
@@ -21,9 +22,7 @@ _PRIMITIVES: Final[Readers] = discrete.READERS
 def read_triangle(node: Node) -> Value:
     """Trilu: the part of matrices on one side of a constant diagonal, the rest 0."""
     sizes = node.shape(0)
-    if len(sizes) < 2:
-        raise UnsupportedError(f"input has shape {list(sizes)}, matrices were expected")
-    diagonal = _within(sizes, node.integers(1, "diagonal") if node.has_input(1) else (0,))
+    diagonal = diagonal_within(sizes, node.integers(1, "diagonal") if node.has_input(1) else (0,))
     _check_budget(node, sizes[-2:])
     rows, columns = sizes[-2:]
     is_upper = node.integer("upper", 1) != 0
@@ -41,7 +40,7 @@ def read_eye_like(node: Node) -> Value:
     if len(sizes) != 2:
         raise UnsupportedError(f"input has shape {list(sizes)}, a matrix was expected")
     _check_budget(node, sizes)
-    eye: Array = np.eye(sizes[0], sizes[1], _within(sizes, (node.integer("k", 0),)), _dtype(node))
+    eye: Array = np.eye(sizes[0], sizes[1], diagonal_within(sizes, (node.integer("k", 0),)), _dtype(node))
     node.builder.spent.derived.spend(eye.nbytes, str(node.source))
     return Known(eye)
 
@@ -56,13 +55,6 @@ def _dtype(node: Node) -> np.dtype[Any]:
         case Discrete() as discrete_value:
             return np.dtype(discrete_value.placed.tensor.type.dtype.numpy)
     return np.dtype(np.float32)
-
-
-def _within(sizes: tuple[int, ...], diagonals: tuple[int, ...]) -> int:
-    """The one diagonal, or where it is beyond all elements the first one beyond them."""
-    if len(diagonals) != 1:
-        raise UnsupportedError(f"diagonals are {list(diagonals)}, one number was expected")
-    return max(-sizes[-2] - 1, min(diagonals[0], sizes[-1] + 1))
 
 
 def _check_budget(node: Node, sizes: tuple[int, ...]) -> None:
