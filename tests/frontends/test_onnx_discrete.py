@@ -180,6 +180,19 @@ def test_bits_of_packed_constants_are_known(tmp_path: Path) -> None:
     assert all(np.array_equal(found, wanted) for found, wanted in zip(computed, expected, strict=True))
 
 
+@pytest.mark.parametrize("operator", ["BitwiseAnd", "BitwiseOr", "BitwiseXor"])
+@pytest.mark.parametrize("mask", [1 << 32, -(1 << 40)])
+def test_bits_beyond_int32_are_refused(operator: str, mask: int, tmp_path: Path) -> None:
+    """Instead of those of the nearest int32, which are others."""
+    text = f"""
+    net (int64[2] i) => (int64[2] y) <int64[1] mask = {{{mask}}}> {{
+        y = {operator}(mask, i)
+    }}
+    """
+    with pytest.raises(UnsupportedOperatorsError, match=f"constant 'mask' holds numbers from {mask} to {mask}, those"):
+        import_model(_model(text, tmp_path, opset=18))
+
+
 @pytest.mark.parametrize(("direction", "type"), [("UP", "uint8"), ("LEFT", "int32")])
 def test_other_shifts_of_constants_are_refused(direction: str, type: str, tmp_path: Path) -> None:
     text = f"""

@@ -17,7 +17,7 @@ from tinygen.frontends.onnx.tensor_types import dtype_of_code
 from tinygen.frontends.onnx.values import Discrete, Form, Known, Order, Placed, Real, Value, is_wide
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.tensor import Tensor
-from tinygen.ir.types import DType, TensorType
+from tinygen.ir.types import Array, DType, TensorType
 from tinygen.ops.arg_max import ArgMax
 from tinygen.ops.arithmetic_unary import Abs, Negate
 from tinygen.ops.binary import Broadcasting
@@ -197,8 +197,18 @@ def read_mod(node: Node) -> Discrete:
 
 
 def read_bitwise(node: Node) -> Discrete:
-    """BitwiseAnd, BitwiseOr and BitwiseXor of int32."""
+    """BitwiseAnd, BitwiseOr and BitwiseXor of int32; constants have no bits beyond those."""
+    for name in node.raw.inputs[:2]:
+        value = node.values.get(name)
+        if isinstance(value, Known) and value.array.dtype.kind in "iu" and value.array.size:
+            _check_bits(name, value.array)
     return _arithmetic(node, _BITWISE[node.raw.operator])
+
+
+def _check_bits(name: str, array: Array) -> None:
+    least, most = int(array.min()), int(array.max())
+    if least < DType.INT32.min or most > DType.INT32.max:
+        raise UnsupportedError(f"constant '{name}' holds numbers from {least} to {most}, those of int32 were expected")
 
 
 def read_bitwise_not(node: Node) -> Discrete:
