@@ -52,6 +52,24 @@ def test_operator(name: str, dtype: type[np.generic], tmp_path: Path) -> None:
 
 
 @needs_onnxruntime
+@pytest.mark.parametrize("steps", [10, -10, 5, 127])
+@pytest.mark.parametrize("operator", ["Acos", "Acosh", "Asin", "Atanh", "Ceil", "Floor", "Round"])
+def test_edges_of_functions_are_those_of_float32(operator: str, steps: int, tmp_path: Path) -> None:
+    """Such as 1, and 0.5 of Round, that an integer times a scale is in float32 alone."""
+    scale = 1 / 127 if steps == 127 else 0.1
+    writer = OnnxWriter()
+    found = writer.node(operator, [writer.input((1, 1), scale, 0)])
+    writer.output(writer.requantized(found, 0.05, 0))
+    file = tmp_path / "net.onnx"
+    file.write_bytes(writer.finish())
+    values = [np.full((1, 1), np.float32(scale) * np.float32(steps), np.float32)]
+    graph = passes.run(import_model(file))
+    (computed,) = outputs(graph, evaluate(graph, values))
+    is_number = operator != "Acosh" or steps not in (-10, 5)
+    assert np.array_equal(computed, run_onnxruntime(file, values)[0] if is_number else np.zeros((1, 1)))
+
+
+@needs_onnxruntime
 @pytest.mark.parametrize("opset", [opset for opset in OPSETS if opset != DEFAULT_OPSET])
 def test_opsets(opset: int, tmp_path: Path) -> None:
     for name in OPSETS[opset]:

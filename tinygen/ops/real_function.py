@@ -53,16 +53,34 @@ class RealKind(Enum):
     TAN = "tan"
 
 
+_WITH_EDGES = (
+    RealKind.ACOS,
+    RealKind.ACOSH,
+    RealKind.ASIN,
+    RealKind.ATANH,
+    RealKind.CEIL,
+    RealKind.FLOOR,
+    RealKind.ROUND,
+)
+"""Those that jump, or end, at numbers other than 0."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RealFunction(Unary):
-    """output = kind(input): exact up to one rounding; what is no number becomes the zero point, the rest saturates."""
+    """output = kind(input): exact up to one rounding; what is no number becomes the zero point, the rest saturates.
+
+    Where they have edges, of the float32 that an input is: 127 times the float32 next to 1/127 is 1 there, not less.
+    """
 
     kind: RealKind
     parameters: tuple[float, ...] = ()
 
     def transform(self, centered: Int64Array) -> Int64Array:
         with np.errstate(all="ignore"):
-            real = _FUNCTIONS[self.kind](self.input.type.scale * centered.astype(np.float64), *self.parameters)
+            input = self.input.type.scale * centered.astype(np.float64)
+            if self.kind in _WITH_EDGES:
+                input = input.astype(np.float32).astype(np.float64)
+            real = _FUNCTIONS[self.kind](input, *self.parameters)
             scaled = np.nan_to_num(real / self.output.type.scale, nan=0.0, posinf=_SATURATION, neginf=-_SATURATION)
         rounded: Int64Array = np.rint(np.clip(scaled, -_SATURATION, _SATURATION)).astype(np.int64)
         return rounded + self.output.type.zero_point
