@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx.reference import ReferenceEvaluator
 
 from tests.support.onnx_programs import TARGETS, check_program
 from tests.support.onnx_runtime import needs_onnxruntime, run_onnxruntime
@@ -146,6 +147,25 @@ def test_what_is_refused(
     file.write_bytes(_network(operator, np.array(chosen), attributes, _SHAPE, is_real=False))
     with pytest.raises(UnsupportedOperatorsError, match=reason):
         import_model(file)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16])
+@pytest.mark.parametrize("operator", ["EyeLike", "Trilu"])
+def test_zeros_among_stored_integers_are_integers(operator: str, dtype: type[np.generic], tmp_path: Path) -> None:
+    """Which stand for other numbers; onnxruntime has neither operator for them, the standard both."""
+    writer = OnnxWriter(opset=21)
+    parameters = writer.scaling(0.5, 0 if dtype is np.int16 else 3, dtype)
+    given = writer.node("QuantizeLinear", [writer.port((2, 2)), *parameters])
+    found = writer.node("DequantizeLinear", [writer.node(operator, [given]), *parameters])
+    if operator == "EyeLike":
+        found = writer.node("Add", [found, writer.node("DequantizeLinear", [given, *parameters])])
+    writer.output(writer.requantized(found, 0.5, 0))
+    file = tmp_path / "net.onnx"
+    file.write_bytes(writer.finish())
+    data = [np.ones((2, 2), np.float32)]
+    graph = run(import_model(file))
+    (expected,) = ReferenceEvaluator(writer.model()).run(None, {"x0": data[0]})
+    assert np.array_equal(reference.outputs(graph, reference.evaluate(graph, data))[0], expected)
 
 
 @pytest.mark.parametrize(("operator", "chosen"), [("ReverseSequence", [1]), ("Trilu", 0)])

@@ -13,25 +13,35 @@ from tinygen.frontends.onnx.operators import discrete
 from tinygen.frontends.onnx.operators.stored import with_stored
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.tensor_types import dtype_of_code
-from tinygen.frontends.onnx.values import Discrete, Known, Value
+from tinygen.frontends.onnx.values import Discrete, Known, Stored, Value, stored_type
 from tinygen.ir.types import Array
 
 _PRIMITIVES: Final[Readers] = discrete.READERS
 
 
-def read_triangle(node: Node) -> Value:
-    """Trilu: the part of matrices on one side of a constant diagonal, the rest 0."""
+def read_triangle(node: Node) -> Value | tuple[Value, ...]:
+    """Trilu: the part of matrices on one side of a constant diagonal, the rest 0.
+
+    Of stored integers that is the integer, whatever number it stands for.
+    """
+    dtype, name = _own_dtype(node), f"{node.output_name}:zero"
+    diagonal = node.raw.inputs[1] if node.has_input(1) else ""
+    zero = Known(np.zeros((), dtype))
+    return _TRIANGLE(node.with_inputs((node.raw.inputs[0], diagonal, name), {**node.values, name: zero}))
+
+
+def _triangle(node: Node) -> Value:
     sizes = node.shape(0)
     diagonal = diagonal_within(sizes, node.integers(1, "diagonal") if node.has_input(1) else (0,))
     _check_budget(node, sizes[-2:])
     rows, columns = sizes[-2:]
     is_upper = node.integer("upper", 1) != 0
     below = np.tri(rows, columns, diagonal - 1 if is_upper else diagonal, np.bool_)  # with the diagonal itself
-    mask = ~below if is_upper else below
-    is_discrete = isinstance(node.value(0), Discrete)
-    zero = np.zeros((), node.discrete(0).tensor.type.dtype.numpy if is_discrete else np.float32)
     parts = Composition(node, _PRIMITIVES)
-    return parts.last("Where", parts.constant(mask), parts.input(0), parts.constant(zero))
+    return parts.last("Where", parts.constant(~below if is_upper else below), parts.input(0), parts.input(2))
+
+
+_TRIANGLE: Final = with_stored(_triangle)
 
 
 def read_eye_like(node: Node) -> Value:
@@ -49,11 +59,17 @@ def _dtype(node: Node) -> np.dtype[Any]:
     """That which is asked for, or the input's."""
     if "dtype" in node.raw.attributes:
         return np.dtype(dtype_of_code(node.integer("dtype", 0)))
+    return _own_dtype(node)
+
+
+def _own_dtype(node: Node) -> np.dtype[Any]:
     match node.value(0):
         case Known() as known:
             return known.array.dtype
         case Discrete() as discrete_value:
             return np.dtype(discrete_value.placed.tensor.type.dtype.numpy)
+        case Stored() as stored:
+            return stored_type(stored)
     return np.dtype(np.float32)
 
 
@@ -63,4 +79,4 @@ def _check_budget(node: Node, sizes: tuple[int, ...]) -> None:
     TENSOR_BYTES.check(4 * prod(sizes), what)
 
 
-READERS: Readers = {"EyeLike": read_eye_like, "Trilu": with_stored(read_triangle)}
+READERS: Readers = {"EyeLike": read_eye_like, "Trilu": read_triangle}
