@@ -187,7 +187,7 @@ def test_what_is_refused(
         import_model(file)
 
 
-@pytest.mark.parametrize("operator", ["LRN", "LpNormalization", "LpPool", "GlobalLpPool", "Hardmax"])
+@pytest.mark.parametrize("operator", ["LRN", "LpNormalization", "LpPool", "GlobalLpPool", "ReduceProd", "Hardmax"])
 def test_int8_has_none_of_them(operator: str, tmp_path: Path) -> None:
     writer = OnnxWriter(opset=18)
     attributes: dict[str, Attribute] = {"kernel_shape": [1, 1]} if operator == "LpPool" else {}

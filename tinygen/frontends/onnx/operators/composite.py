@@ -173,6 +173,8 @@ def read_product(node: Node) -> Value:
     if 0 in own:
         raise UnsupportedError(f"input has shape {list(own)}, at least one element was expected")
     parts, axes = _composition(node), reduction.reduced_axes(node, len(own))
+    if prod(own[axis] for axis in axes) > 2:
+        node.computes_real("is a product of more than two numbers")
     x = parts.input(0)
     for axis in axes:
         while (size := parts.shape(x)[axis]) > 1:
