@@ -109,6 +109,16 @@ def test_results_as_c(target: str, tmp_path: Path) -> None:
     check_program(writer.finish(), values, target, tmp_path)
 
 
+def test_an_image_without_channels_is_refused(tmp_path: Path) -> None:
+    writer = OnnxWriter(opset=18)
+    empty = writer.node("LRN", [writer.constant(np.zeros((1, 0, 3, 3), np.float32))], {"size": 3})
+    writer.output(writer.node("Concat", [writer.port((1, 2, 3, 3)), empty], {"axis": 1}))
+    file = tmp_path / "net.onnx"
+    file.write_bytes(writer.finish())
+    with pytest.raises(UnsupportedModelError, match=r"input has shape \[1, 0, 3, 3\] and size is 3, images and 1"):
+        import_model(file)
+
+
 def test_an_even_window_has_one_channel_more_behind(tmp_path: Path) -> None:
     """As the standard says; onnxruntime refuses even sizes."""
     writer = OnnxWriter(opset=13)

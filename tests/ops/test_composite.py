@@ -176,6 +176,8 @@ _NUMBERS: dict[str, Any] = {"radius": 1, "bias": 1.0, "alpha": 1.0, "beta": 0.5}
     [
         ("REDUCE_PROD", (2, 3, 4), (4, 2), [1], {}, r"output has shape \[4, 2\], \[2, 1, 4\] was expected"),
         ("REDUCE_PROD", (2, 3), (2,), [2], {}, r"axes \[2\] of 2 dimensions, -2 to 1 were expected"),
+        ("REDUCE_PROD", (0, 3), (3,), [0], {}, r"input has shape \[0, 3\], at least one element was expected"),
+        (_LOCAL, (1, 1, 3, 0), (1, 1, 3, 0), [], _NUMBERS, r"input \[1, 1, 3, 0\], radius 1 and bias"),
         (_LOCAL, (2, 3, 4), (2, 3, 4), [], _NUMBERS, r"input \[2, 3, 4\], radius 1 and bias, alpha and beta \[1.0, 1"),
         (_LOCAL, (1, 1, 3, 4), (1, 1, 3, 4), [], {**_NUMBERS, "radius": -1}, "radius -1 and bias"),
         (_LOCAL, (1, 1, 3, 4), (1, 1, 3, 4), [], {**_NUMBERS, "beta": float("nan")}, r"beta \[1.0, 1.0, nan\]"),

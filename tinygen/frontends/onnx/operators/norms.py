@@ -38,7 +38,7 @@ def read_local_response_normalization(node: Node) -> Value:
     """
     node.computes_real("divides by powers of sums of squares")
     sizes, size = node.shape(0), node.integer("size", 0)
-    if len(sizes) < 3 or size < 1:
+    if len(sizes) < 3 or 0 in sizes or size < 1:
         raise UnsupportedError(f"input has shape {list(sizes)} and size is {size}, images and 1 or more were expected")
     alpha, beta = node.number("alpha", 1e-4), node.number("beta", 0.75)
     bias = np.full(1, node.number("bias", 1.0), np.float32)

@@ -109,7 +109,7 @@ def read_local_response_normalization(node: Node) -> tuple[Op, ...]:
     """
     parts, x, options = _Parts(node), node.input(0), node.options(tflite.LocalResponseNormalizationOptions)
     numbers = (options.Bias(), options.Alpha(), options.Beta())
-    if len(x.shape) != 4 or options.Radius() < 0 or not np.isfinite(numbers).all():
+    if len(x.shape) != 4 or 0 in x.shape or options.Radius() < 0 or not np.isfinite(numbers).all():
         raise UnsupportedError(
             f"input {list(x.shape)}, radius {options.Radius()} and bias, alpha and beta {list(numbers)}: an image, "
             "0 or more and finite numbers were expected"
@@ -134,6 +134,8 @@ def read_local_response_normalization(node: Node) -> tuple[Op, ...]:
 def read_product(node: Node) -> tuple[Op, ...]:
     """REDUCE_PROD of float32: products of halves, axis by axis."""
     parts, x, axes, output = _Parts(node), node.input(0), reduced_axes(node), node.output()
+    if 0 in x.shape:
+        raise UnsupportedError(f"input has shape {list(x.shape)}, at least one element was expected")
     kept = tuple(1 if axis in axes else size for axis, size in enumerate(x.shape))
     if output.shape not in (kept, tuple(size for axis, size in enumerate(x.shape) if axis not in axes)):
         raise UnsupportedError(f"the output has shape {list(output.shape)}, {list(kept)} was expected")
