@@ -25,7 +25,12 @@ from tinygen.verify.samples import random_samples
 from tinygen.verify.validate import validate
 
 _FINER = 256  # than int8
-_IN_STEPS = ("floor", "round", "functions of positive numbers")  # or steep: which no interpolated table follows
+_IN_STEPS = (  # or steep: which no interpolated table follows
+    "floor",
+    "round",
+    "functions of positive numbers",
+    "functions of bounded numbers",
+)
 _OF_BYTES = ("after conv", "prelu", "gemm")  # cases with constants of int8 between activations, or with zero points
 _INT8_ALONE = ("average pool, finer, padded", "log softmax")
 _SYMMETRIC = "quantize_static chooses with extra_options={'ActivationSymmetric': True}"

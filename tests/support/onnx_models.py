@@ -225,15 +225,20 @@ def of_positive(draw: Draw) -> None:
 
 
 def of_angles(draw: Draw) -> None:
-    """Trigonometric and hyperbolic functions and their inverses, of numbers that have them."""
+    """Inverse and hyperbolic functions that all numbers have."""
     x = draw.input(1, 300)
     for operator, scale in (("Atan", 0.013), ("Asinh", 0.02), ("Sinh", 0.3), ("Cosh", 0.3)):
         draw.output(draw.node(operator, x), scale)
+
+
+def of_bounded(draw: Draw) -> None:
+    """Inverse functions that not all numbers have, of those that do, and the tangent."""
+    x = draw.input(1, 300)
     within = draw.writer.requantized(draw.node("Clip", x, draw.real(-0.98), draw.real(0.98)), 0.01, 0, draw.dtype)
     for operator in ("Acos", "Asin", "Atanh", "Tan"):
         draw.output(draw.node(operator, within), 0.03)
     above = draw.writer.requantized(draw.node("Clip", x, draw.real(1.1), draw.real(4.0)), 0.04, 0, draw.dtype)
-    draw.output(draw.node("Acosh", above), 0.02)
+    draw.output(draw.node("Acosh", above), 0.1)  # a step of its input, which may be one off, is less
 
 
 def clip(draw: Draw) -> None:
@@ -439,6 +444,7 @@ CASES: Mapping[str, Case] = {
     "floor": unary("Floor"),
     "functions of positive numbers": of_positive,
     "functions of angles": of_angles,
+    "functions of bounded numbers": of_bounded,
     "round": unary("Round"),
     "layer normalization": layer_normalization,
     "instance normalization": instance_normalization,
