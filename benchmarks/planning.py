@@ -59,13 +59,10 @@ _OTHERS_TEXT = """
 
 From the model file to C for mps2-an386 (`--kernels auto`), without a goal, as `tinygen inspect` plans, and with two;
 bytes of the arena. The last two are MediaPipe's face detector (BlazeFace) and its face landmarks, which `tinygen
-quantize` made int8 with random samples; the face detector's int8 file is TFLite, that of landmarks ONNX. Face landmarks
-miss 10 s with a goal. The tables are older than three savings: distances between buffers are found once for all trials
-that leave them as far from each other, -O balanced asks of an arena whether anything fits, not for the fastest, and the
-search with the library's kernels alone knows what segments do to memory. In turns with the code before, twice, while
-others kept the machine busy, face landmarks took 13.4 and 12.2 s instead of 19.1 and 16.9 with -O balanced, where it
-now ends before its units are used up, and 20.8 and 21.4 s instead of 25.1 and 29.5 with -O ram, for the same C. Of what
-is left of -O balanced, in samples, 28 of 100 are looks at 458 segments, 22 walks of placements, 11 sketches of strips.
+quantize` made int8 with random samples; the face detector's int8 file is TFLite, that of landmarks ONNX. Both take all
+of the work that a search may, 8 million units, and -O ram up to a quarter more for the library's kernels alone; with
+that face landmarks miss 10 s by a tenth. With --slack 0 both searches may take 17 million: the arena of the landmarks
+is 1 % smaller then, after 21 s.
 """
 _OPERATORS_TEXT = """
 ## Against the number of operators
