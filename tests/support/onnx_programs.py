@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.support.onnx_runtime import run_onnxruntime
+from tests.support.reference import agrees
 from tests.support.tools import requires_gcc_sanitizers, requires_qemu
 from tinygen.build.execute import Sample, execute
 from tinygen.build.toolchain import Sanitizer
@@ -31,6 +31,4 @@ def check_program(content: bytes, inputs: Sample, target: str, folder: Path) -> 
     (outputs,) = execute(image, compiled.schedule, [inputs]).outputs
     for found, expected, port in zip(outputs, run_onnxruntime(file, inputs), compiled.graph.outputs, strict=True):
         assert found.shape == expected.shape
-        is_real = expected.dtype == np.float32
-        same = np.allclose(found, expected, 1e-5, 1e-6) if is_real else np.array_equal(found, expected)
-        assert same, port.name
+        assert agrees(found, expected), port.name
