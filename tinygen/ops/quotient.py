@@ -59,8 +59,8 @@ class Div(Binary):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Power(Binary):
-    """output = first ** second, broadcast as in numpy."""
+class _OfFloats(Binary):
+    """Of float32 only."""
 
     def precision_points(self) -> tuple[Point, ...]:
         return ()
@@ -68,6 +68,11 @@ class Power(Binary):
     def verify(self) -> None:
         check_dtype("output", self.output, DType.FLOAT32)
         super().verify()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Power(_OfFloats):
+    """output = first ** second, broadcast as in numpy."""
 
     def combine_real(self, first: Float32Array, second: Float32Array) -> Float32Array:
         with np.errstate(all="ignore"):
@@ -76,15 +81,8 @@ class Power(Binary):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Angle(Binary):
+class Angle(_OfFloats):
     """output = the angle of the point (second, first) in radians, from -pi to pi, broadcast as in numpy."""
-
-    def precision_points(self) -> tuple[Point, ...]:
-        return ()
-
-    def verify(self) -> None:
-        check_dtype("output", self.output, DType.FLOAT32)
-        super().verify()
 
     def combine_real(self, first: Float32Array, second: Float32Array) -> Float32Array:
         angles: Float32Array = np.arctan2(first.astype(np.float64), second.astype(np.float64)).astype(np.float32)
