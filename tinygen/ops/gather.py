@@ -1,5 +1,6 @@
 """Selection by index along an axis."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
@@ -86,3 +87,16 @@ class Gather(Op):
         least, largest = int(indices.min()), int(indices.max())
         if least < 0 or largest >= self.axis_size:
             raise ValueError(f"indices from {least} to {largest}, 0 to {self.axis_size - 1} were expected")
+
+
+def reversed_places(sizes: Sequence[int], batch: int, along: int, lengths: Sequence[int]) -> Array:
+    """The place, int32, in rows of these axes, that each row of reversed sequences comes from.
+
+    The sequences lie along axis `along`, one for each index of axis `batch`; as many of its first rows stand backwards
+    as its length says, 0 to `sizes[along]`.
+    """
+    places = np.arange(prod(sizes), dtype=np.int32).reshape(sizes)
+    sequences = np.moveaxis(places, (batch, along), (0, 1))  # a view
+    for sequence, length in zip(sequences, lengths, strict=True):
+        sequence[:length] = sequence[:length][::-1].copy()
+    return places.reshape(-1)

@@ -12,7 +12,8 @@ from tinygen.frontends.onnx.operators import movement, shape
 from tinygen.frontends.onnx.operators.stored import with_stored
 from tinygen.frontends.onnx.raw import UnsupportedError
 from tinygen.frontends.onnx.values import Value
-from tinygen.ops.requantize import Int64Array
+from tinygen.ir.types import Array
+from tinygen.ops.gather import reversed_places
 
 _PRIMITIVES: Final[Readers] = {**movement.READERS, **shape.READERS}
 _INDEX_BYTES = 4
@@ -53,10 +54,7 @@ def read_reverse_sequence(node: Node) -> Value:
     if len(lengths) != count or any(not 0 <= length <= steps for length in lengths):
         raise UnsupportedError(f"lengths are {list(lengths[:10])}, {count} numbers from 0 to {steps} were expected")
     _check_budget(node, count * steps)
-    places = np.arange(count * steps).reshape(sizes[:2])
-    sequences = places if batch_axis == 0 else places.T  # a view [sequence, step]
-    for sequence, length in zip(sequences, lengths, strict=True):
-        sequence[:length] = sequence[:length][::-1].copy()
+    places = reversed_places(sizes[:2], batch_axis, time_axis, lengths)
     parts = Composition(node, _PRIMITIVES)
     rows = parts.apply("Reshape", parts.input(0), parts.integers(count * steps, *sizes[2:]))
     return parts.last("Reshape", parts.apply("Gather", rows, _vector(parts, places), axis=0), parts.integers(*sizes))
@@ -78,8 +76,8 @@ def read_compress(node: Node) -> Value:
     return parts.last("Gather", data, _vector(parts, chosen), axis=axis or 0)
 
 
-def _vector(parts: Composition, places: Int64Array) -> str:
-    return parts.constant(places.reshape(-1).astype(np.int64))
+def _vector(parts: Composition, places: Array) -> str:
+    return parts.constant(places.astype(np.int64))
 
 
 def _check_budget(node: Node, elements: int) -> None:

@@ -13,7 +13,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.types import Array, DType, TensorType
 from tinygen.ops.comparison import Compare, Comparison
 from tinygen.ops.concat import Concat
-from tinygen.ops.gather import Gather
+from tinygen.ops.gather import Gather, reversed_places
 from tinygen.ops.requantize import Int64Array
 from tinygen.ops.reshape import Reshape
 from tinygen.ops.select import Select
@@ -117,10 +117,7 @@ def read_reverse_sequence(node: Node) -> tuple[Op, ...]:
     leading = input.shape[: max(along, batch) + 1]
     rows = math.prod(leading)
     TENSOR_BYTES.check(4 * rows, f"{node.file}, the places of REVERSE_SEQUENCE '{node.name}'")
-    places = np.arange(rows, dtype=np.int32).reshape(leading)
-    sequences = np.moveaxis(places, (batch, along), (0, 1))  # a view
-    for sequence, length in zip(sequences, lengths, strict=True):
-        sequence[:length] = sequence[:length][::-1].copy()
+    places = reversed_places(leading, batch, along, lengths)
     flat = node.intermediate(input, "flat", (rows, *input.shape[len(leading) :]))
     turned = node.intermediate(output, "turned", flat.shape)
     indices = node.typed_intermediate("sources", TensorType(DType.INT32, (rows,)))
@@ -130,7 +127,7 @@ def read_reverse_sequence(node: Node) -> tuple[Op, ...]:
             name=turned.name,
             source=node.source,
             input=flat,
-            indices=replace(indices, data=places.reshape(-1)),
+            indices=replace(indices, data=places),
             output=turned,
             axis=0,
             batch_dims=0,
