@@ -41,25 +41,37 @@ def bounded(seconds: float, memory_bytes: int) -> Iterator[None]:
             elif _resident_bytes() > most:
                 reasons.append(f"memory: it took more than {memory_bytes:,} bytes.")
             if reasons:
-                _raise_in(thread, Stopped)
+                _raise_in(thread)
                 if not ended.wait(_GRACE_S):
                     os._exit(1)
                 return
 
     watcher = Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    except Stopped:
-        raise ExceededError(reasons[0]) from None
-    finally:
+
+    def end() -> None:
         ended.set()
         watcher.join()
-        _raise_in(thread, None)  # that came too late
+
+    try:
+        watcher.start()
+        try:
+            yield
+        finally:
+            end()
+            _arrive()
+    except Stopped:  # in the block, or while that ended, perhaps before the watcher was told
+        end()
+        raise ExceededError(reasons[0]) from None
 
 
-def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error) if error else None)
+def _raise_in(thread: int) -> None:
+    """Raise Stopped in a thread. It has to arrive: CPython before 3.12 does not take back the flag that an exception is
+    there with the exception, looks for one at every call from then on, and hangs in the next call that is profiled."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Stopped))
+
+
+def _arrive() -> None:
+    """What was raised in this thread arrives here at the latest: calls of Python look for it."""
 
 
 def _resident_bytes() -> int:

@@ -20,7 +20,7 @@ from tinygen.planner.schedule.constants import const_bytes
 from tinygen.report.bench import bench
 from tinygen.report.operators import extra_macs
 from tinygen.sweeping.accuracy import accuracy
-from tinygen.sweeping.bounded import ExceededError, Stopped, bounded
+from tinygen.sweeping.bounded import ExceededError, bounded
 from tinygen.verify.samples import load_samples
 from tinygen.verify.validate import validate
 
@@ -123,7 +123,7 @@ def evaluate(model: Path, chosen: Chosen, task: PointTask, shared: Shared) -> Po
             _evaluate(model, chosen, task, shared, found)
     except TinygenError as error:
         code, message = error.exit_code, str(error)
-    except (ExceededError, Stopped) as error:
+    except ExceededError as error:
         shared.clear()
         code, message = 1, str(error)
     except MemoryError:
