@@ -10,7 +10,7 @@ from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.select import LOWERINGS, variants
 from tinygen.ops.window import HW
 from tinygen.planner.chains.network import Network
-from tinygen.planner.chains.row_bounds import RowBounds
+from tinygen.planner.chains.row_bounds import RowBounds, RowWalks
 from tinygen.planner.chains.segment import Segment, memory_of, passing_bytes, steps_of
 
 _M4 = targets.load("mps2-an386")
@@ -31,7 +31,7 @@ def _run_bytes(network: Network, segment: Segment) -> int:
 @pytest.mark.parametrize("fetches_input", [False, True])
 def test_close_to_what_chains_take(fetches_input: bool, rows_per_call: int) -> None:
     network = _network(mobilenet_v2(64, width=0.5, classes=10), fetches_input)
-    bounds = RowBounds(network, rows_per_call)
+    bounds = RowBounds(network, RowWalks(network, rows_per_call))
     ratios = []
     for first in range(0, 40, 3):
         for end in range(first + 2, min(first + 20, 45), 3):
@@ -47,7 +47,7 @@ def test_a_chain_without_branches_takes_no_less() -> None:
     for stride in (1, 2, 1, 1):
         value = build.conv(build.depthwise(value, stride=HW(stride, stride)), 8)
     network = _network(build.graph(value), fetches_input=False)
-    bounds, ends = RowBounds(network), range(1, len(network.calls) + 1)
+    bounds, ends = RowBounds(network, RowWalks(network)), range(1, len(network.calls) + 1)
     for end in ends:
         for first in range(end):
             assert bounds.of(first, end) <= _run_bytes(network, Segment(first, end, 1)), f"{first} to {end}"

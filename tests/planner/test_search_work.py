@@ -1,12 +1,13 @@
 """What searches take on any input: tall tensors, long chains, wide networks, counted in steps."""
 
+from collections import Counter
 from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
 
 from tests.support.graphs import GraphBuilder
-from tests.support.networks import over_time
+from tests.support.networks import mobilenet_v2, over_time
 from tests.support.number_models import CASES, model_of
 from tests.support.steps import counted
 from tinygen import targets
@@ -14,8 +15,13 @@ from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import plan_model
+from tinygen.planner.chains.network import Network
+from tinygen.planner.chains.row_bounds import RowBounds, RowWalks
+from tinygen.planner.chains.segment import Segment
+from tinygen.planner.chains.strip_bounds import CutChain
 from tinygen.planner.plan import PlanRequest, curve, plan
 from tinygen.planner.schedule.check import check
+from tinygen.planner.search import findings, sketches
 from tinygen.planner.search.search_work import MOST_OF_PLAN, MOST_OF_SMALLEST, SearchWork, least_rows, longest_chain
 
 _M4 = targets.load("mps2-an386")
@@ -66,6 +72,32 @@ def test_every_objective_and_input(objective: Objective, input: str) -> None:
 def test_without_work_left_there_is_a_plan(graph: Graph, objective: Objective, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SearchWork, "is_left", False)
     print(_steps(graph, objective, _INPUTS["resident"], _MOST_STEPS_OF_FEW), "steps")
+
+
+def test_searches_share_what_needs_no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search with the library's kernels alone follows no rows back, and cuts no chain, that the other one did."""
+    made, asked = Counter[tuple[object, ...]](), Counter[str]()
+    walks, cut, bounds = RowWalks, CutChain.of, RowBounds
+
+    def counted_walks(network: Network, *how: int) -> RowWalks:
+        made[network.derived, *how] += 1
+        return walks(network, *how)
+
+    def counted_cut(network: Network, segment: Segment, strips: int) -> CutChain | None:
+        made[network.derived, segment, strips] += 1
+        return cut(network, segment, strips)
+
+    def counted_bounds(network: Network, known: RowWalks) -> RowBounds:
+        asked["bounds"] += 1
+        return bounds(network, known)
+
+    monkeypatch.setattr(findings, "RowWalks", counted_walks)
+    monkeypatch.setattr(CutChain, "of", counted_cut)
+    monkeypatch.setattr(sketches, "RowBounds", counted_bounds)
+    plan(mobilenet_v2(64, width=0.5, classes=10), _M4, _toolbox(Objective.RAM), PlanRequest(extra_macs=10**6))
+    walked = sum(isinstance(key[1], int) for key in made)  # the others name chains
+    assert set(made.values()) == {1} and len(made) > walked > 0, "nothing twice"
+    assert asked["bounds"] == 2 * walked, "two searches"
 
 
 def test_who_watches_is_told_what_is_searched_and_the_best_so_far() -> None:

@@ -25,6 +25,8 @@ class Passes:
     @cached_property
     def extra_macs(self) -> int:
         """Multiplications that are done again."""
+        if not self.first:
+            return 0
         return sum(op.macs * (times - 1) for op, times in self.times.items() if times)
 
     @cached_property

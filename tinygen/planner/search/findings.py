@@ -8,6 +8,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Toolbox
 from tinygen.planner.chains.network import Derived, Network
+from tinygen.planner.chains.row_bounds import RowWalks
 from tinygen.planner.chains.segment import (
     BufferKey,
     PlacedBlocks,
@@ -19,6 +20,7 @@ from tinygen.planner.chains.segment import (
     memory_of_traces,
     trace_of,
 )
+from tinygen.planner.chains.strip_bounds import CutChain
 from tinygen.planner.cost.choice import select, variants
 from tinygen.planner.memory.effort import Effort
 from tinygen.planner.memory.shared_search import Answers
@@ -58,6 +60,22 @@ class SharedFindings:
     def __init__(self) -> None:
         self.answers = Answers()
         self.traces = Traces()
+        self._walks_cache: dict[tuple[Derived, int, int], RowWalks] = {}
+        self._cuts_cache: dict[tuple[Derived, Segment, int], CutChain | None] = {}
+
+    def row_walks(self, network: Network, rows_per_call: int, longest: int) -> RowWalks:
+        """What chains of a network hold, whatever kernels it has."""
+        key = network.derived, rows_per_call, longest
+        if key not in self._walks_cache:
+            self._walks_cache[key] = RowWalks(network, rows_per_call, longest)
+        return self._walks_cache[key]
+
+    def cut_chain(self, network: Network, chain: Segment, strips: int) -> CutChain | None:
+        """A chain of a network in strips, whatever kernels it has; None where it cannot be cut into so many."""
+        key = network.derived, chain, strips
+        if key not in self._cuts_cache:
+            self._cuts_cache[key] = CutChain.of(network, chain, strips)
+        return self._cuts_cache[key]
 
 
 class Findings:

@@ -7,10 +7,9 @@ from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel
 from tinygen.planner.chains.passes import Passes
 from tinygen.planner.chains.row_bounds import RowBounds, height_of
-from tinygen.planner.chains.segment import Segment, chain_of, crossing_bytes, passes_over, sliced_chain_of, strip_chains
+from tinygen.planner.chains.segment import Segment, crossing_bytes, passes_over, sliced_chain_of
 from tinygen.planner.chains.slice_bounds import SliceBounds
 from tinygen.planner.chains.slices import SlicedChain
-from tinygen.planner.chains.strip_bounds import extra_macs, strip_bytes
 from tinygen.planner.search.edges import Edge, KnownEdge
 from tinygen.planner.search.findings import Findings
 from tinygen.planner.search.goals import CURVE_STEP
@@ -26,6 +25,7 @@ class SketchFinder:
         network = found.network
         self._most_macs = extra_macs
         self._work = found.work
+        self._known = found.known
         self._network = network
         self._kernels = kernels
         self._longest = longest_chain(len(network.calls))
@@ -35,6 +35,7 @@ class SketchFinder:
         self._heights = {op: height_of(network, op) for op in tiled}
         self._rows = dict(zip(tiled, least_rows(list(self._heights.values())), strict=True))
         self._parts_cache: dict[tuple[Op, int], tuple[float, float]] = {}
+        self._sums_cache: dict[tuple[int, int], list[tuple[float, float]]] = {}  # from a first call, by their count
         self._passes: dict[tuple[int, int], Passes] = {}  # over chains, by their first call and their end
 
     def chains(self, first: int) -> Iterator[Segment]:
@@ -65,13 +66,12 @@ class SketchFinder:
         """The chain of `edge` with so many times the rows per call; None where that cannot help."""
         assert edge.segment.rows_per_call is not None, "only chains have rows per call"
         rows_per_call = times * edge.segment.rows_per_call
-        segment = replace(edge.segment, rows_per_call=rows_per_call, scratch=())
-        ops = self._kernels.ops(segment)
-        if rows_per_call >= max(map(self._heights.__getitem__, ops)):
+        if rows_per_call >= max(map(self._heights.__getitem__, self._kernels.ops(edge.segment))):
             return None
-        extra, frugal = self._extra_in_parts(segment, rows_per_call)
+        extra, frugal = self._extra_in_parts(edge.segment, rows_per_call)
         if extra >= edge.extra_instructions:
             return None
+        segment = replace(edge.segment, rows_per_call=rows_per_call, scratch=())
         least = self._least_bytes(segment, rows_per_call)
         again = edge.extra_macs
         return Edge(segment, max(edge.bytes, least), extra, KnownEdge.GUESSED, frugal, extra_macs=again)
@@ -101,16 +101,14 @@ class SketchFinder:
         """A chain in strips, before it is looked at; None where it cannot be cut into so many."""
         assert segment.rows_per_call is not None, "only chains have strips"
         self._work.spend(UNITS_OF_STEP * strips * (segment.end - segment.first))
-        whole = chain_of(self._network, segment, segment.rows_per_call)
-        chains = strip_chains(self._network, whole, strips)
-        if not chains:
+        cut = self._known.cut_chain(self._network, segment, strips)
+        if cut is None:
             return None
         segment = replace(segment, strips=strips)
-        again = extra_macs(chains)
-        whole_macs = sum(op.macs for op in whole.ops) or 1
-        halo = again / whole_macs * self._kernels.whole_instructions(segment)
+        again = cut.extra_macs
+        halo = again / (cut.macs or 1) * self._kernels.whole_instructions(segment)
         extra, frugal = (once + halo for once in self._extra_in_parts(segment, 1))
-        least = strip_bytes(self._kernels.frugal, segment, chains)
+        least = cut.bytes(self._kernels.frugal)
         return Edge(segment, least, extra, KnownEdge.GUESSED, frugal, extra_macs=again)
 
     def crossing_bytes(self, segment: Segment) -> int:
@@ -127,10 +125,22 @@ class SketchFinder:
     def _extra_in_parts(self, segment: Segment, rows: int) -> tuple[float, float]:
         """Extra instructions of a chain that computes that many rows a call: the least of any kernels, and those of the
         kernels with the least scratch."""
-        times = self._passes[segment.first, segment.end].times
-        parts = [self._in_parts(op, rows) for op, count in times.items() for _ in range(count)]
+        passes = self._passes[segment.first, segment.end]
+        if len(passes.runs) > 1:
+            parts = [self._in_parts(op, rows) for op, count in passes.times.items() for _ in range(count)]
+            least, frugal = sum([least for least, _ in parts]), sum([frugal for _, frugal in parts])
+        else:
+            least, frugal = self._in_one_pass(segment, rows)
         whole = self._kernels.whole_instructions(segment)
-        return sum([least for least, _ in parts]) - whole, sum([frugal for _, frugal in parts]) - whole
+        return least - whole, frugal - whole
+
+    def _in_one_pass(self, segment: Segment, rows: int) -> tuple[float, float]:
+        """All instructions of a chain that runs once: longer chains go on from shorter ones."""
+        sums = self._sums_cache.setdefault((segment.first, rows), [(0.0, 0.0)])
+        for op in self._network.calls[segment.first + len(sums) - 1 : segment.end]:
+            (least, frugal), own = sums[-1], self._in_parts(op, rows)
+            sums.append((least + own[0], frugal + own[1]))
+        return sums[segment.end - segment.first]
 
     def _in_parts(self, op: Op, rows: int) -> tuple[float, float]:
         """Instructions of all rows of `op`, that many at a time: the least of any kernel, and those of the last one."""
@@ -149,5 +159,7 @@ class SketchFinder:
     def _least_bytes(self, segment: Segment, rows: int) -> int:
         """Bytes that are live at least when the chain computes that many rows a call."""
         if rows not in self._bounds_cache:
-            self._bounds_cache[rows] = RowBounds(self._kernels.frugal, rows, self._longest)
+            self._bounds_cache[rows] = RowBounds(
+                self._kernels.frugal, self._known.row_walks(self._network, rows, self._longest)
+            )
         return self._bounds_cache[rows].of(segment.first, segment.end)

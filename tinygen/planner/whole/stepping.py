@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Objective, Toolbox
 from tinygen.kernels.select import has_kernel
-from tinygen.planner.cost.choice import select, variants
+from tinygen.planner.cost.choice import cheapest, variants
 from tinygen.planner.cost.cost import estimated_instructions
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
@@ -15,11 +15,11 @@ from tinygen.targets.board import Board
 
 def step_plans(graph: Graph, board: Board, toolbox: Toolbox, solver: Solver) -> Iterator[Schedule]:
     """From the fastest kernels to those with the least scratch, which is all that can be saved: each one smaller."""
-    lowered = [op for op in graph.ops if has_kernel(op)]
-    sizes = {kernel.scratch_bytes for op in lowered for kernel in variants(op, toolbox)}
+    choices = {op: variants(op, toolbox) for op in graph.ops if has_kernel(op)}
+    sizes = {kernel.scratch_bytes for found in choices.values() for kernel in found}
     smallest: int | None = None
     for scratch_bytes in (None, *sorted(sizes, reverse=True)):
-        kernels = {op: select(op, toolbox, scratch_bytes) for op in lowered}
+        kernels = {op: cheapest(found, scratch_bytes) for op, found in choices.items()}
         schedule = whole_plan(graph, board, kernels, solver)
         if smallest is None or schedule.arena_bytes < smallest:
             smallest = schedule.arena_bytes
