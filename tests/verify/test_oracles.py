@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from tests.support.command_line import DIGITS
 from tests.support.command_line import tinygen as run
 from tests.support.litert import needs_litert
 from tests.support.onnx_runtime import needs_onnxruntime
+from tests.support.onnx_writer import OnnxWriter
 from tests.support.shared import shared_file
 from tests.support.tflite_writer import ModelWriter
 from tests.support.tflm import needs_tflm
@@ -177,3 +179,40 @@ def test_multipliers_of_tflm_are_products_in_double_precision() -> None:
     model = tinygen.compile(_model("MUL", "int16", 8.1), "host")
     found = validate(model.compiled, samples=500, against=Oracle.TFLM)
     assert (found.exact, [entry.rounding for entry in found.permitted]) == (True, [Rounding.IN_DOUBLE])
+
+
+@needs_litert
+@needs_onnxruntime
+@pytest.mark.parametrize(
+    ("format", "operator", "attributes"),
+    [
+        ("onnx", "Sigmoid", {}),
+        ("onnx", "Elu", {"alpha": 3.0}),
+        ("onnx", "Selu", {}),
+        ("onnx", "HardSigmoid", {}),
+        ("onnx", "HardSwish", {}),
+        ("onnx", "Gelu", {}),
+        ("onnx", "Gelu", {"approximate": "tanh"}),
+        ("tflite", "LOGISTIC", {}),
+        ("tflite", "ELU", {}),
+        ("tflite", "GELU", {"approximate": True}),
+    ],
+)
+def test_small_results_of_functions_that_add_up_larger_numbers(
+    format: str, operator: str, attributes: dict[str, Any], tmp_path: Path
+) -> None:
+    """The whole result is next to nothing, as what classifiers of two classes give; oracles compute 1/2 - .4999..."""
+    file = tmp_path / f"m.{format}"
+    if format == "onnx":
+        onnx_writer = OnnxWriter(opset=20)
+        onnx_writer.output(onnx_writer.node(operator, [onnx_writer.port([1, 1])], attributes))
+        file.write_bytes(onnx_writer.finish())
+    else:
+        writer = ModelWriter()
+        x, y = (writer.tensor(name, (1, 1), "float32") for name in ("x", "y"))
+        writer.operator(operator, [x], [y], **attributes)
+        file.write_bytes(writer.finish([x], [y]))
+    samples = [[np.full((1, 1), value, np.float32)] for value in (*np.linspace(-19, 3, 67), -2.4999, -1e-5)]
+    found = validate(compile_model(file, Options("host", allow_float=True)), samples, samples=len(samples))
+    assert (found.exact, found.samples) == (True, len(samples))
+    assert found.max_abs_diff < 1e-6

@@ -171,6 +171,11 @@ class Op:
         """What is added up for each element of the result; None where nothing is."""
         return None
 
+    def inner_magnitudes(self, _values: "Values") -> Array | None:
+        """Of a float32 result that may be smaller than what it is added up from inside: how large that is, element by
+        element; None where `summation` says it, or nothing is."""
+        return None
+
     @property
     def table_error(self) -> float:
         """By how much real results may be off what exact arithmetic rounds to, by tables that are interpolated."""

@@ -8,7 +8,7 @@ from enum import Enum
 import numpy as np
 
 from tinygen.ir.answers import Point
-from tinygen.ir.types import DType, Float32Array, Quant
+from tinygen.ir.types import Array, DType, Float32Array, Quant
 from tinygen.ops.checks import check_activations, check_shape
 from tinygen.ops.requantize import Int64Array, Multiplier
 from tinygen.ops.sigmoid_int16 import OUTPUT_SCALE, TABLE_ERROR, is_computable, scaling_int16, sigmoid_int16, tanh_int16
@@ -30,6 +30,12 @@ class Function(Enum):
 
 
 _OF_INT16 = (Function.LOGISTIC, Function.TANH)
+_INSIDE: dict[Function, Callable[[Array], Array]] = {  # e^x - 1; 1/2, or x/2, and an odd function
+    Function.ELU: np.ones_like,
+    Function.GELU: np.abs,
+    Function.GELU_TANH: np.abs,
+    Function.LOGISTIC: np.ones_like,
+}
 _FIXED_QUANTS = {  # of int8, as TFLite has them
     Function.LOGISTIC: Quant((1 / 256,), (-128,)),
     Function.TANH: Quant((1 / 128,), (0,)),
@@ -86,6 +92,9 @@ class FloatFunction(Unary):
             scaled = _FUNCTIONS[self.function](real) * (np.float32(1) / np.float32(self.output.type.scale))
         scaled = np.where(np.isnan(scaled), -np.float32(np.inf), scaled)
         return _round_half_away(scaled) + self.output.type.zero_point
+
+    def inside(self, real: Array) -> Array | None:
+        return _INSIDE[self.function](real) if self.function in _INSIDE else None
 
     def compute(self, real: Float32Array) -> Float32Array:
         return _FUNCTIONS[self.function](real)

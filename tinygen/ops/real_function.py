@@ -8,7 +8,7 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from tinygen.ir.types import Float32Array
+from tinygen.ir.types import Array, Float32Array
 from tinygen.ops.requantize import Int64Array
 from tinygen.ops.unary import Unary
 
@@ -85,6 +85,9 @@ class RealFunction(Unary):
         rounded: Int64Array = np.rint(np.clip(scaled, -_SATURATION, _SATURATION)).astype(np.int64)
         return rounded + self.output.type.zero_point
 
+    def inside(self, real: Array) -> Array | None:
+        return _INSIDE[self.kind](real, *self.parameters) if self.kind in _INSIDE else None
+
     def compute(self, real: Float32Array) -> Float32Array:
         return _FUNCTIONS[self.kind](real.astype(np.float64), *self.parameters).astype(np.float32)
 
@@ -139,6 +142,14 @@ def _softsign(x: Reals) -> Reals:
     return result
 
 
+_INSIDE: Mapping[RealKind, Callable[..., Array]] = {  # e^x - 1; a x + b; 1/2, or x/2, and an odd function
+    RealKind.ELU: lambda x, alpha: np.full_like(x, abs(alpha)),
+    RealKind.GELU: np.abs,
+    RealKind.GELU_TANH: np.abs,
+    RealKind.HARD_SIGMOID: lambda x, alpha, beta: np.abs(alpha * x) + abs(beta),
+    RealKind.HARD_SWISH: np.abs,
+    RealKind.SELU: lambda x, alpha, gamma: np.full_like(x, abs(alpha * gamma)),
+}
 _FUNCTIONS: Mapping[RealKind, Callable[..., Reals]] = {
     RealKind.ABS: np.abs,
     RealKind.ACOS: np.arccos,

@@ -43,6 +43,14 @@ class Unary(Elementwise):
         """The output for float32 inputs."""
         raise NotImplementedError(f"{type(self).__name__} has no float32 reference")
 
+    def inside(self, _real: Array) -> Array | None:
+        """How large the numbers are, for float32 inputs, that fast forms of the function add up; None where these are
+        no larger than the result."""
+        return None
+
+    def inner_magnitudes(self, values: Values) -> Array | None:
+        return self.inside(values[self.input].astype(np.float64))
+
     @property
     def table(self) -> Array:
         """The output for every input, in the order of the input's bits."""
