@@ -59,6 +59,7 @@ _WRITTEN: dict[type, dict[str, Written]] = {
         "dim": ["n=4"],
         "input_layout": "nhwc",
         "stop_at": ["a", "b/c"],
+        "freeze": ["c=16000", "d=0.5"],
         "ctable": "t.json",
         "calibrate": "x.npz",
         "weights": "int4",
@@ -112,6 +113,7 @@ _WRITTEN: dict[type, dict[str, Written]] = {
         "dim": ["n=1"],
         "input_layout": "nhwc",
         "stop_at": ["a", "b/c"],
+        "freeze": ["c=16000", "d=0.5"],
         "trust": True,
     },
 }

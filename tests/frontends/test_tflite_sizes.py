@@ -192,6 +192,7 @@ def test_16_the_generated_code_is_validated_in_the_given_shape(tmp_path: Path) -
         ),
         (Spelling(dims={"n": 1}), "net.tflite: its open sizes have no names and its layout is fixed; --dim and "),
         (Spelling(layout=Layout.NHWC), "net.tflite: its open sizes have no names and its layout is fixed; --dim and "),
+        (Spelling(frozen={"x": 1}), "net.tflite: --freeze is for .onnx models. Leave it out, and give the input each"),
     ],
 )
 def test_16_shapes_that_do_not_fit_the_file(spelling: Spelling, message: str, tmp_path: Path) -> None:

@@ -75,4 +75,6 @@ def _imported(path: Path, spelling: Spelling) -> Graph:
             f"{path.name}: its open sizes have no names and its layout is fixed; --dim and --input-layout are for "
             ".onnx models. Leave them out, and give open sizes with --input-shape."
         )
+    if spelling.frozen:
+        raise UsageError(f"{path.name}: --freeze is for .onnx models. Leave it out, and give the input each time.")
     return importer(path, spelling.stop_at, spelling.shapes)

@@ -3,16 +3,20 @@
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
+from onnx import numpy_helper
 
 from tinygen.build.execute import Sample
 from tinygen.errors import ToolError, UsageError
 from tinygen.frontends.ending import needed
 from tinygen.frontends.onnx.decode import read
 from tinygen.frontends.onnx.ending import ending_at
+from tinygen.frontends.onnx.frozen import frozen_constants
 from tinygen.frontends.onnx.importer import import_with_layouts
+from tinygen.frontends.onnx.sizes import with_sizes
 from tinygen.frontends.onnx.values import Order
 from tinygen.frontends.spelling import AS_IN_FILE, Spelling
 from tinygen.ir.types import Array
@@ -50,7 +54,8 @@ class OnnxRuntime:
         options.intra_op_num_threads = 1
         options.add_session_config_entry(_EXTERNAL_FOLDER, str(model.parent.absolute()))
         outputs = ending_at(read(model), spelling.stop_at).outputs if spelling.stop_at else ()
-        message, self._layouts = _with_inner_outputs(model, imported.layouts, outputs)
+        frozen = frozen_constants(with_sizes(read(model), spelling), spelling.frozen) if spelling.frozen else {}
+        message, self._layouts = _with_inner_outputs(model, imported.layouts, outputs, frozen)
         try:
             self._session = onnxruntime.InferenceSession(message, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # its classes share no base of their own
@@ -83,10 +88,13 @@ class OnnxRuntime:
 
 
 def _with_inner_outputs(
-    model: Path, layouts: Mapping[str, Order], ends: Sequence[str]
+    model: Path, layouts: Mapping[str, Order], ends: Sequence[str], frozen: Mapping[str, Array]
 ) -> tuple[bytes, Mapping[str, Order]]:
-    """The model, up to `ends` where there are any, with more outputs; layouts of its inputs and what it computes."""
+    """The model, up to `ends` where there are any, with inputs that are `frozen`, and more outputs; layouts of its
+    inputs and what it computes."""
     message = onnx.load(str(model), load_external_data=False)
+    _replace(message.graph.input, [port for port in message.graph.input if port.name not in frozen])
+    message.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in frozen.items())
     if ends:
         _end(message.graph, ends)
     own = [port.name for port in message.graph.output]
@@ -105,6 +113,11 @@ def _end(graph: onnx.GraphProto, ends: Sequence[str]) -> None:
         (graph.input, inputs),
         (graph.output, [onnx.ValueInfoProto(name=name) for name in ends]),
     ):
-        copies = [type(entry).FromString(entry.SerializeToString()) for entry in kept]
-        del field[:]
-        field.extend(copies)
+        _replace(field, kept)
+
+
+def _replace(field: Any, kept: Sequence[Any]) -> None:
+    """A repeated field with these entries of it, or others, alone."""
+    copies = [type(entry).FromString(entry.SerializeToString()) for entry in kept]
+    del field[:]
+    field.extend(copies)

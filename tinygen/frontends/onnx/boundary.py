@@ -33,7 +33,7 @@ _MAX_ELEMENTS = 1 << 28
 
 def input_port(builder: Builder, model: RawModel, input: RawInput, nodes: Sequence[RawNode]) -> tuple[Port, Value]:
     """The port of an input, and its value for the operators."""
-    in_file = _fixed_shape(model, input)
+    in_file = fixed_shape(model, input)
     name = builder.claim(input.name)
     order = builder.port_order(len(in_file))
     shape = tuple(in_file[axis] for axis in order)
@@ -127,7 +127,7 @@ def _float_output(builder: Builder, output: str, placed: Placed) -> Port:
     return Port(output, real, real.type)
 
 
-def _fixed_shape(model: RawModel, input: RawInput) -> tuple[int, ...]:
+def fixed_shape(model: RawModel, input: RawInput) -> tuple[int, ...]:
     """The shape with its first axis, the batch, as 1 where it is open; other open axes are an error."""
     for axis, size in enumerate(input.shape):
         if isinstance(size, str) and axis > 0:

@@ -14,6 +14,7 @@ from tinygen.frontends.onnx.builder import Builder, EarlierOperatorError, Spent
 from tinygen.frontends.onnx.decode import read
 from tinygen.frontends.onnx.ending import ending_at
 from tinygen.frontends.onnx.fold import FOLDED, OF_SHAPES, fold
+from tinygen.frontends.onnx.frozen import with_frozen
 from tinygen.frontends.onnx.fusion import fused
 from tinygen.frontends.onnx.narrow import without_zeros
 from tinygen.frontends.onnx.node import Node, Reader
@@ -70,7 +71,8 @@ def import_with_layouts(path: Path, spelling: Spelling = AS_IN_FILE) -> Imported
     Where float32 is allowed, as in models that are quantized at run time, one that does not become integers as a whole
     computes with float32 between its quantizations.
     """
-    model = fused(ending_at(with_sizes(read(path), spelling), spelling.stop_at))
+    model = with_frozen(with_sizes(read(path), spelling), spelling.frozen)
+    model = fused(ending_at(model, spelling.stop_at))
     operators = [node.operator for node in model.nodes if isinstance(node.operator, str)]  # damaged names are bytes
     check_not_compiled(path.name, operators)
     check_has_scales(path.name, operators)
