@@ -16,6 +16,7 @@ from tinygen.frontends.spelling import Spelling
 from tinygen.option import from_written
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import compile_model
+from tinygen.verify.onnxruntime import OnnxRuntime
 from tinygen.verify.oracle import Oracle
 from tinygen.verify.validate import validate
 
@@ -70,6 +71,35 @@ def test_it_computes_what_the_file_does_with_that_value(rate: int, gain: float, 
     assert (found.exact, found.oracle) == (True, Oracle.ONNXRUNTIME)
     real = np.tanh(_X) if rate == 16_000 else 1 / (1 + np.exp(-_X))
     assert np.allclose(expected, gain * real, atol=1e-6)
+
+
+@needs_onnxruntime
+@pytest.mark.parametrize("inside", [("inside0", "inside1"), ("inside", "inside")], ids=["others", "the same"])
+def test_what_decided_branches_compute_is_compared(inside: tuple[str, str], tmp_path: Path) -> None:
+    """Two conditions, one behind the other; what is inside has a name of its own if each name is there once."""
+    writer = OnnxWriter()
+    value, rate = writer.port([1, 6]), writer.port([], np.int64)
+    condition = writer.node("Cast", [rate], {"to": TensorProto.BOOL})
+    for number, name in enumerate(inside):
+        made = helper.make_tensor(f"two {name}", TensorProto.FLOAT, [1], [2.0])
+        inner = [
+            helper.make_node("Tanh", [value], [name]),
+            helper.make_node("Add", [name, made.name], [f"given {name}"]),
+        ]
+        output = helper.make_tensor_value_info(f"given {name}", TensorProto.FLOAT, [1, 6])
+        branch = helper.make_graph(inner, "branch", [], [output], [made])
+        value = f"f{number}"
+        writer.nodes.append(helper.make_node("If", [condition], [value], then_branch=branch, else_branch=branch))
+    writer.output(value)
+    path = tmp_path / "m.onnx"
+    path.write_bytes(writer.finish())
+    spelling = Spelling(frozen={rate: 1}, allows_float=True)
+    found = OnnxRuntime(path, spelling).run([_X])
+    assert [name in found.tensors for name in inside] == [inside[0] != inside[1]] * 2
+    assert np.allclose(found.tensors.get("inside0", np.tanh(_X)), np.tanh(_X), atol=1e-6)
+    assert np.allclose(found.outputs[0], np.tanh(np.tanh(_X) + 2) + 2, atol=1e-6)
+    options = Options(target="host", kernels=Kernels.PORTABLE, allow_float=True, spelling=spelling)
+    assert validate(compile_model(path, options), [[_X]], samples=1).exact
 
 
 @pytest.mark.parametrize(

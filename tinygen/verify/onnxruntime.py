@@ -1,13 +1,13 @@
 """onnxruntime on the CPU, with the inner tensors of quantized models (the optional package onnxruntime)."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 
 from tinygen.build.execute import Sample
 from tinygen.errors import ToolError, UsageError
@@ -15,7 +15,7 @@ from tinygen.frontends.ending import needed
 from tinygen.frontends.onnx.decode import read
 from tinygen.frontends.onnx.ending import ending_at
 from tinygen.frontends.onnx.frozen import frozen_constants
-from tinygen.frontends.onnx.importer import import_with_layouts
+from tinygen.frontends.onnx.importer import Imported, import_with_layouts
 from tinygen.frontends.onnx.sizes import with_sizes
 from tinygen.frontends.onnx.values import Order
 from tinygen.frontends.spelling import AS_IN_FILE, Spelling
@@ -55,7 +55,7 @@ class OnnxRuntime:
         options.add_session_config_entry(_EXTERNAL_FOLDER, str(model.parent.absolute()))
         outputs = ending_at(read(model), spelling.stop_at).outputs if spelling.stop_at else ()
         frozen = frozen_constants(with_sizes(read(model), spelling), spelling.frozen) if spelling.frozen else {}
-        message, self._layouts = _with_inner_outputs(model, imported.layouts, outputs, frozen)
+        message, self._layouts = _with_inner_outputs(model, imported, outputs, frozen)
         try:
             self._session = onnxruntime.InferenceSession(message, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # its classes share no base of their own
@@ -88,13 +88,15 @@ class OnnxRuntime:
 
 
 def _with_inner_outputs(
-    model: Path, layouts: Mapping[str, Order], ends: Sequence[str], frozen: Mapping[str, Array]
+    model: Path, imported: Imported, ends: Sequence[str], frozen: Mapping[str, Array]
 ) -> tuple[bytes, Mapping[str, Order]]:
-    """The model, up to `ends` where there are any, with inputs that are `frozen`, and more outputs; layouts of its
-    inputs and what it computes."""
+    """The model, up to `ends` where there are any, with inputs that are `frozen`, branches that always run in place of
+    their conditions, and more outputs; layouts of its inputs and what it computes."""
+    layouts = imported.layouts
     message = onnx.load(str(model), load_external_data=False)
     _replace(message.graph.input, [port for port in message.graph.input if port.name not in frozen])
     message.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in frozen.items())
+    _decide(message.graph, imported.decided)
     if ends:
         _end(message.graph, ends)
     own = [port.name for port in message.graph.output]
@@ -103,6 +105,45 @@ def _with_inner_outputs(
     message.graph.output.extend(onnx.ValueInfoProto(name=name) for name in layouts if name in inner - taken)
     make_weights_unsigned(message)
     return message.SerializeToString(), {name: layouts[name] for name in layouts if name in inner | taken}
+
+
+def _decide(graph: onnx.GraphProto, branches: Mapping[str, str]) -> None:
+    """Put the nodes of `branches`, by first output of an If, in its place: what they compute is an inner tensor then.
+
+    Not where names would have two meanings: branches of different conditions may use the same ones.
+    """
+    constants: list[onnx.TensorProto] = []
+    nodes = list(_in_branches(graph.node, branches, constants))
+    names = [*_names(nodes), *(tensor.name for tensor in (*graph.initializer, *constants))]
+    if len(set(names)) == len(names):
+        _replace(graph.node, nodes)
+        graph.initializer.extend(constants)
+
+
+def _in_branches(
+    nodes: Iterable[onnx.NodeProto], branches: Mapping[str, str], constants: list[onnx.TensorProto]
+) -> Iterator[onnx.NodeProto]:
+    """The nodes, in place of each If that is decided those of its branch, whose constants are added to `constants`."""
+    for node in nodes:
+        chosen = branches.get(node.output[0]) if node.op_type == "If" and node.output else None
+        branch = next((attribute.g for attribute in node.attribute if attribute.name == chosen), None)
+        if branch is None or branch.sparse_initializer:
+            yield node
+            continue
+        constants += branch.initializer
+        yield from _in_branches(branch.node, branches, constants)
+        given = zip(branch.output, node.output, strict=False)
+        yield from (helper.make_node("Identity", [inner.name], [outer]) for inner, outer in given if outer)
+
+
+def _names(nodes: Iterable[onnx.NodeProto]) -> Iterator[str]:
+    """What nodes, and those in graphs of theirs, define."""
+    for node in nodes:
+        yield from filter(None, node.output)
+        for attribute in node.attribute:
+            for graph in (attribute.g, *attribute.graphs):
+                yield from (tensor.name for tensor in graph.initializer)
+                yield from _names(graph.node)
 
 
 def _end(graph: onnx.GraphProto, ends: Sequence[str]) -> None:

@@ -50,6 +50,7 @@ class Builder:
     is_real: bool = False  # the model computes with float32: nothing waits for a quantization
     ops: list[Op] = field(default_factory=list)
     layouts: dict[str, Order] = field(default_factory=dict)  # of tensors that the file has too, by name
+    decided: dict[str, str] = field(default_factory=dict)  # by first output of an If: the branch that always runs
     spent: Spent = field(default_factory=Spent)
     levels: dict[Tensor, Levels] = field(default_factory=dict)  # by levels, and by the real numbers made of them again
     stored: dict[Tensor, Placed] = field(default_factory=dict)  # integers, by the real constants they stand for

@@ -44,6 +44,7 @@ class Imported:
     graph: Graph
     outputs: tuple[Order, ...]  # of the model
     layouts: Mapping[str, Order]  # by name: which axis of the file's tensor each axis of the graph's is
+    decided: Mapping[str, str]  # by first output of an If that is none in the graph: the branch that always runs
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def _imported(model: RawModel, nodes: tuple[RawNode, ...], builder: Builder) -> 
     graph = Graph(path.stem, tuple(inputs), outputs, tuple(builder.ops))
     verify(graph, "import")
     orders = tuple(builder.port_order(len(port.external.shape)) for port in outputs)
-    return Imported(graph, orders, builder.layouts)
+    return Imported(graph, orders, builder.layouts, builder.decided)
 
 
 def _is_real(model: RawModel, nodes: tuple[RawNode, ...]) -> bool:

@@ -28,6 +28,7 @@ def read_if(node: Node) -> tuple[Value, ...]:
     condition = node.value(0)
     if isinstance(condition, Known):
         chosen = "then_branch" if condition.array.reshape(-1)[:1].any() else "else_branch"
+        node.builder.decided[node.output_name] = chosen
         return _all_outputs(node, node.enter(chosen, _outside(node), node.builder))
     asked = node.discrete(0).tensor
     check_truth("condition", asked)
