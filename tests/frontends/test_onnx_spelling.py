@@ -1,5 +1,6 @@
 """What ONNX files leave open: sizes, layout, functions, indices at run time; and float operators beyond node tests."""
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -237,6 +238,30 @@ def test_conditions_are_folded(tmp_path: Path) -> None:
     graph, (found,) = _run(path, [x])
     assert len(graph.ops) == 1
     assert np.allclose(found, run_onnxruntime(path, [x])[0], atol=1e-6)
+
+
+@needs_onnxruntime
+@pytest.mark.parametrize(
+    ("given", "dtype"),
+    [
+        *product([(0, 5, 1), (9, -3, -2), (3, 3, 1), (2, 7, 2)], [np.float32, np.int64]),
+        ((0.5, 3.7, 0.1), np.float32),
+    ],
+)
+def test_ranges_are_folded(given: tuple[float, float, float], dtype: type[np.generic], tmp_path: Path) -> None:
+    """Anchors of detectors are made of them: of the type of their inputs, which what is added to them has."""
+    nodes = [
+        helper.make_node("Range", ["start", "limit", "delta"], ["r"]),
+        helper.make_node("Add", ["r", "half"], ["h"]),
+        helper.make_node("Cast", ["h"], ["f"], to=TensorProto.FLOAT),
+        helper.make_node("Concat", ["x", "f"], ["y"], axis=0),
+    ]
+    scalars = zip(("start", "limit", "delta", "half"), (*given, 0.5 if dtype is np.float32 else 2), strict=True)
+    constants = [numpy_helper.from_array(np.array(value, dtype), name) for name, value in scalars]
+    path = _save(tmp_path, nodes, [_image(2)], ["y"], constants)
+    x = _RANDOM.normal(size=2).astype(np.float32)
+    _, (found,) = _run(path, [x])
+    assert np.array_equal(found, run_onnxruntime(path, [x])[0])
 
 
 @needs_onnxruntime

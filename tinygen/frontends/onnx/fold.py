@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import reduce
-from math import inf, prod
+from math import ceil, inf, prod
 from typing import Any
 
 import numpy as np
@@ -80,10 +80,13 @@ def _constant_of_shape(node: Node) -> Array:
 
 
 def _range(node: Node) -> Array:
-    start, limit, delta = (_array(node, position).reshape(-1)[0] for position in range(3))
+    given = [_array(node, position).reshape(-1)[0] for position in range(3)]
+    start, limit, delta = (number.item() for number in given)
     if not np.isfinite([start, limit, delta]).all() or delta == 0 or abs((limit - start) / delta) > _MAX_ELEMENTS:
         raise UnsupportedError(f"counts from {start} to {limit} by {delta}, a small range was expected")
-    return np.arange(start, limit, delta)
+    steps = np.full(max(ceil((limit - start) / delta), 0), delta, given[0].dtype)
+    steps[:1] = start
+    return np.add.accumulate(steps, dtype=steps.dtype)  # of the type of its inputs, rounded after each step as by onnxruntime
 
 
 def _expand(node: Node) -> Array:
