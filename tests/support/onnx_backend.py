@@ -10,12 +10,13 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from onnx import ModelProto, numpy_helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnx.backend.test.case.test_case import TestCase
 from onnx.backend.test.loader import load_model_tests
 
 from tinygen import passes
 from tinygen.frontends import import_model
+from tinygen.frontends.onnx.fold import FOLDED
 from tinygen.ir.graph import Graph
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
@@ -259,6 +260,52 @@ def _at_run_time(tests: Sequence[TestCase]) -> Iterator[BackendCase]:
         model = _with_constants(test.model, inputs[1:]) if operator in _OF_ONE_INPUT else test.model
         narrowed = tuple(array.astype(np.int32) if array.dtype == np.int64 else array for array in given)
         yield BackendCase(test.name, operator, model, narrowed, tuple(outputs), test.rtol, test.atol)
+
+
+@cache
+def constant_cases() -> tuple[BackendCase, ...]:
+    """All tests of operators that are computed when a model is read, where all inputs are constants: what comes out
+    goes behind an input, if it has the type that is expected."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return tuple(_at_once(load_model_tests(kind="node")))
+
+
+def _at_once(tests: Sequence[TestCase]) -> Iterator[BackendCase]:
+    for test in tests:
+        if test.model is None or not test.data_sets or len(test.model.graph.node) != 1:
+            continue
+        operator = test.model.graph.node[0].op_type
+        inputs, (output, *_) = test.data_sets[0]
+        arrays = [*inputs, output]
+        if operator in FOLDED and all(isinstance(array, np.ndarray) for array in arrays) and _are_run_time([output]):
+            x, all_of_it = np.array([0.5], np.float32), output.astype(np.float32).reshape(-1)
+            model = _behind_input(test.model, inputs, output.dtype)
+            yield BackendCase(test.name, operator, model, (x,), (np.append(x, all_of_it),), test.rtol, test.atol)
+
+
+def _behind_input(model: ModelProto, constants: Sequence[Array], dtype: "np.dtype[np.generic]") -> ModelProto:
+    """The model with its inputs as constants, its output behind a new input x. What joins it with nothing, 0 or false,
+    takes no other type than that."""
+    found = ModelProto()
+    found.CopyFrom(model)
+    graph = found.graph
+    added = {":nothing": np.zeros(1, dtype), ":all": np.array([-1])}
+    named = zip((*(port.name for port in graph.input), *added), (*constants, *added.values()), strict=True)
+    graph.initializer.extend(numpy_helper.from_array(np.asarray(array), name) for name, array in named)
+    del graph.input[:]
+    graph.input.append(helper.make_tensor_value_info(":x", TensorProto.FLOAT, [1]))
+    graph.node.extend(
+        (
+            helper.make_node("Or" if dtype == np.bool_ else "Add", [graph.output[0].name, ":nothing"], [":typed"]),
+            helper.make_node("Cast", [":typed"], [":real"], to=TensorProto.FLOAT),
+            helper.make_node("Reshape", [":real", ":all"], [":row"]),
+            helper.make_node("Concat", [":x", ":row"], [":behind x"], axis=0),
+        )
+    )
+    del graph.output[:]
+    graph.output.append(helper.make_tensor_value_info(":behind x", TensorProto.FLOAT, None))
+    return found
 
 
 def _are_run_time(arrays: Sequence[Array]) -> bool:
