@@ -43,6 +43,14 @@ _COMPUTED: dict[str, tuple[list[NodeProto], dict[str, np.ndarray]]] = {
         [helper.make_node("GatherElements", ["a", "b"], ["c"], axis=1)],
         {"a": _TABLES, "b": np.array([[0, -1, 2], [3, 1, 1]], np.int32)},
     ),
+    "Mod of floats, as in C": (
+        [helper.make_node("Mod", ["a", "b"], ["c"], fmod=1)],
+        {"a": _TABLES[:, :3], "b": np.array(0.7, np.float32)},
+    ),
+    "CumSum from the end": (
+        [helper.make_node("CumSum", ["a", "b"], ["c"], exclusive=1, reverse=1)],
+        {"a": _A, "b": np.array(-1, np.int64)},
+    ),
     "Trilu": ([helper.make_node("Trilu", ["a", "b"], ["c"])], {"a": _A, "b": np.array(1, np.int64)}),
 }
 
@@ -60,12 +68,7 @@ _REFUSED: dict[str, tuple[list[NodeProto], dict[str, np.ndarray], str]] = {
     "Mod by 0": (
         [helper.make_node("Mod", ["a", "b"], ["c"])],
         {"a": _A, "b": np.array(0, np.int32)},
-        "remainder of floats, or of a division by 0",
-    ),
-    "Mod of floats": (
-        [helper.make_node("Mod", ["a", "b"], ["c"], fmod=1)],
-        {"a": _TABLES[:, :3], "b": np.array(1, np.float32)},
-        "attribute 'fmod' is 1, 0 was expected",
+        "is the remainder of a division by 0, other numbers were expected",
     ),
     "CumSum along two": (
         [helper.make_node("CumSum", ["a", "b"], ["c"])],

@@ -276,9 +276,11 @@ def _at_once(tests: Sequence[TestCase]) -> Iterator[BackendCase]:
         if test.model is None or not test.data_sets or len(test.model.graph.node) != 1:
             continue
         operator = test.model.graph.node[0].op_type
-        inputs, (output, *_) = test.data_sets[0]
-        arrays = [*inputs, output]
-        if operator in FOLDED and all(isinstance(array, np.ndarray) for array in arrays) and _are_run_time([output]):
+        given, (output, *_) = test.data_sets[0]
+        if operator in FOLDED and all(isinstance(array, np.ndarray | np.generic) for array in (*given, output)):
+            inputs = [np.asarray(array) for array in given]
+            if output.dtype.name not in (*_RUN_TIME_TYPES, "float64"):
+                continue
             x, all_of_it = np.array([0.5], np.float32), output.astype(np.float32).reshape(-1)
             model = _behind_input(test.model, inputs, output.dtype)
             yield BackendCase(test.name, operator, model, (x,), (np.append(x, all_of_it),), test.rtol, test.atol)

@@ -86,7 +86,9 @@ def _range(node: Node) -> Array:
         raise UnsupportedError(f"counts from {start} to {limit} by {delta}, a small range was expected")
     steps = np.full(max(ceil((limit - start) / delta), 0), delta, given[0].dtype)
     steps[:1] = start
-    return np.add.accumulate(steps, dtype=steps.dtype)  # of the type of its inputs, rounded after each step as by onnxruntime
+    return np.add.accumulate(
+        steps, dtype=steps.dtype
+    )  # of the type of its inputs, rounded after each step as by onnxruntime
 
 
 def _expand(node: Node) -> Array:
@@ -147,15 +149,22 @@ def _cumulative_sum(node: Node) -> Array:
     own, axis = _array(node, 0), _array(node, 1)
     if axis.size != 1 or not np.issubdtype(axis.dtype, np.integer):
         raise UnsupportedError(f"axis is {axis.dtype}{list(axis.shape)}, an integer was expected")
-    node.check_attributes(exclusive=0, reverse=0)
-    return np.asarray(np.cumsum(own, node.axis(int(axis.reshape(-1)[0]), own.ndim), own.dtype))
+    along = node.axis(int(axis.reshape(-1)[0]), own.ndim)
+    ahead = np.flip(own, along) if node.integer("reverse", 0) else own
+    sums = np.cumsum(ahead, along, own.dtype)
+    if node.integer("exclusive", 0) and own.size:
+        first = np.zeros_like(np.take(own, [0], along))
+        sums = np.concatenate((first, np.delete(sums, -1, along)), along)
+    return np.flip(sums, along) if node.integer("reverse", 0) else sums
 
 
-def _remainder(first: Array, second: Array) -> Array:
-    """Of the sign of the second: what Mod is without its attribute fmod, which floats must have."""
-    if not np.issubdtype(first.dtype, np.integer) or not np.all(second):
-        raise UnsupportedError("is the remainder of floats, or of a division by 0, other numbers were expected")
-    return np.asarray(np.mod(first, second))
+def _remainder(function: Callable[..., Array]) -> Callable[[Array, Array], Array]:
+    def remainder(first: Array, second: Array) -> Array:
+        if np.issubdtype(first.dtype, np.integer) and not np.all(second):
+            raise UnsupportedError("is the remainder of a division by 0, other numbers were expected")
+        return np.asarray(function(first, second))
+
+    return remainder
 
 
 def _least(dtype: np.dtype[Any], function: Callable[..., Array]) -> float:
@@ -315,8 +324,8 @@ def _bit_shift(node: Node) -> Array:
 
 
 def _modulo(node: Node) -> Array:
-    node.check_attributes(fmod=0)
-    return _binary(_remainder)(node)
+    """Of the sign of the second number; with `fmod` of that of the first, as in C."""
+    return _binary(_remainder(np.fmod if node.integer("fmod", 0) else np.mod))(node)
 
 
 def _unary(function: Callable[[Array], Array]) -> Callable[[Node], Array]:
