@@ -60,9 +60,8 @@ _OTHERS_TEXT = """
 From the model file to C for mps2-an386 (`--kernels auto`), without a goal, as `tinygen inspect` plans, and with two;
 bytes of the arena. The last two are MediaPipe's face detector (BlazeFace) and its face landmarks, which `tinygen
 quantize` made int8 with random samples; the face detector's int8 file is TFLite, that of landmarks ONNX. Both take all
-of the work that a search may, 8 million units, and -O ram up to a quarter more for the library's kernels alone; with
-that face landmarks miss 10 s by a tenth. With --slack 0 both searches may take 17 million: the arena of the landmarks
-is 1 % smaller then, after 21 s.
+of the work that a search may, 8 million units, and -O ram up to a quarter more for the library's kernels alone. With
+--slack 0 both searches may take 17 million: the arena of the landmarks is 1 % smaller then, after twice as long.
 """
 _OPERATORS_TEXT = """
 ## Against the number of operators
