@@ -4,14 +4,13 @@ Those of integers and truth values have all inputs at run time.
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 from onnx import ModelProto, TensorProto, helper, numpy_helper
-from onnx.backend.test.case.test_case import TestCase
 from onnx.backend.test.loader import load_model_tests
 
 from tinygen import passes
@@ -216,74 +215,77 @@ class BackendCase:
 
 
 @cache
-def backend_cases() -> tuple[BackendCase, ...]:
-    """All tests of listed operators and modes that have float32 in and out."""
+def _of_one_operator() -> tuple[BackendCase, ...]:
+    """All tests of the package of one operator, as they are: any number of inputs, of any kind."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return tuple(_frozen(load_model_tests(kind="node")))
+        tests = load_model_tests(kind="node")
+    return tuple(
+        BackendCase(
+            test.name,
+            test.model.graph.node[0].op_type,
+            test.model,
+            tuple(inputs),
+            tuple(outputs),
+            test.rtol,
+            test.atol,
+        )
+        for test in tests
+        if test.model is not None and len(test.model.graph.node) == 1
+        for inputs, outputs in (test.data_sets or ())[:1]
+    )
 
 
-def _frozen(tests: Sequence[TestCase]) -> Iterator[BackendCase]:
-    for test in tests:
-        if test.model is None or not test.data_sets or any(mode in test.name for mode in EXCLUDED_MODES):
-            continue
-        if len(test.model.graph.node) != 1 or test.model.graph.node[0].op_type not in LISTED:
-            continue
-        inputs, outputs = test.data_sets[0]
-        if _is_float(inputs[:1]) and _is_float(outputs) and all(isinstance(array, np.ndarray) for array in inputs):
-            operator = test.model.graph.node[0].op_type
-            model = _with_constants(test.model, inputs[1:])
-            yield BackendCase(test.name, operator, model, (inputs[0],), tuple(outputs), test.rtol, test.atol)
+@cache
+def backend_cases() -> tuple[BackendCase, ...]:
+    """All tests of listed operators and modes that have float32 in and out."""
+    return tuple(
+        replace(case, model=_with_constants(case.model, case.inputs[1:]), inputs=case.inputs[:1])
+        for case in _of_one_operator()
+        if case.operator in LISTED
+        and not any(mode in case.name for mode in EXCLUDED_MODES)
+        and _is_float(case.inputs[:1])
+        and _is_float(case.outputs)
+        and all(isinstance(array, np.ndarray) for array in case.inputs)
+    )
 
 
 @cache
 def discrete_cases() -> tuple[BackendCase, ...]:
     """All tests of operators on integers and truth values whose element types tinygen has; int64 becomes int32."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return tuple(_at_run_time(load_model_tests(kind="node")))
+    return tuple(
+        _at_run_time(case)
+        for case in _of_one_operator()
+        if case.operator in DISCRETE
+        and not any(mode in case.name for mode in (*_OTHER_MEANINGS, *_WITHOUT_ELEMENTS))
+        and _are_run_time([*case.inputs, *case.outputs])
+    )
 
 
-def _at_run_time(tests: Sequence[TestCase]) -> Iterator[BackendCase]:
-    for test in tests:
-        if test.model is None or not test.data_sets or len(test.model.graph.node) != 1:
-            continue
-        operator = test.model.graph.node[0].op_type
-        inputs, outputs = test.data_sets[0]
-        if (
-            operator not in DISCRETE
-            or any(mode in test.name for mode in (*_OTHER_MEANINGS, *_WITHOUT_ELEMENTS))
-            or not _are_run_time([*inputs, *outputs])
-        ):
-            continue
-        given = inputs[:1] if operator in _OF_ONE_INPUT else inputs
-        model = _with_constants(test.model, inputs[1:]) if operator in _OF_ONE_INPUT else test.model
-        narrowed = tuple(array.astype(np.int32) if array.dtype == np.int64 else array for array in given)
-        yield BackendCase(test.name, operator, model, narrowed, tuple(outputs), test.rtol, test.atol)
+def _at_run_time(case: BackendCase) -> BackendCase:
+    if case.operator in _OF_ONE_INPUT:
+        case = replace(case, model=_with_constants(case.model, case.inputs[1:]), inputs=case.inputs[:1])
+    narrowed = (array.astype(np.int32) if array.dtype == np.int64 else array for array in case.inputs)
+    return replace(case, inputs=tuple(narrowed))
 
 
 @cache
 def constant_cases() -> tuple[BackendCase, ...]:
     """All tests of operators that are computed when a model is read, where all inputs are constants: what comes out
     goes behind an input, if it has the type that is expected."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return tuple(_at_once(load_model_tests(kind="node")))
+    return tuple(
+        _at_once(case)
+        for case in _of_one_operator()
+        if case.operator in FOLDED
+        and all(isinstance(array, np.ndarray | np.generic) for array in (*case.inputs, *case.outputs[:1]))
+        and case.outputs[0].dtype.name in (*_RUN_TIME_TYPES, "float64")
+    )
 
 
-def _at_once(tests: Sequence[TestCase]) -> Iterator[BackendCase]:
-    for test in tests:
-        if test.model is None or not test.data_sets or len(test.model.graph.node) != 1:
-            continue
-        operator = test.model.graph.node[0].op_type
-        given, (output, *_) = test.data_sets[0]
-        if operator in FOLDED and all(isinstance(array, np.ndarray | np.generic) for array in (*given, output)):
-            inputs = [np.asarray(array) for array in given]
-            if output.dtype.name not in (*_RUN_TIME_TYPES, "float64"):
-                continue
-            x, all_of_it = np.array([0.5], np.float32), output.astype(np.float32).reshape(-1)
-            model = _behind_input(test.model, inputs, output.dtype)
-            yield BackendCase(test.name, operator, model, (x,), (np.append(x, all_of_it),), test.rtol, test.atol)
+def _at_once(case: BackendCase) -> BackendCase:
+    x, output = np.array([0.5], np.float32), case.outputs[0]
+    expected = np.append(x, output.astype(np.float32).reshape(-1))
+    return replace(case, model=_behind_input(case.model, case.inputs, output.dtype), inputs=(x,), outputs=(expected,))
 
 
 def _behind_input(model: ModelProto, constants: Sequence[Array], dtype: "np.dtype[np.generic]") -> ModelProto:
