@@ -1,5 +1,7 @@
 """The kernels of each operator: the tables that stand beside them, as one."""
 
+from collections.abc import Sequence
+
 from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
 from tinygen.kernels import engine
@@ -135,7 +137,12 @@ def _is_packed(op: Op, toolbox: Toolbox) -> bool:
 
 def select(op: Op, toolbox: Toolbox, scratch_bytes: int | None = None) -> Kernel:
     """The fastest kernel that makes do with that much scratch; without a limit the fastest."""
-    found = variants(op, toolbox)
+    return first_within(variants(op, toolbox), scratch_bytes)
+
+
+def first_within(found: Sequence[Kernel], scratch_bytes: int | None) -> Kernel:
+    """Of kernels with less and less scratch the first that makes do with that much; the last where none does, and the
+    first of all without a limit."""
     if scratch_bytes is None:
         return found[0]
     return next((kernel for kernel in found if kernel.scratch_bytes <= scratch_bytes), found[-1])

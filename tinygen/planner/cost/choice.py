@@ -35,14 +35,7 @@ def variants(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
 
 def select(op: Op, toolbox: Toolbox, scratch_bytes: int | None = None) -> Kernel:
     """The cheapest kernel that makes do with that much scratch; without a limit the cheapest."""
-    return cheapest(variants(op, toolbox), scratch_bytes)
-
-
-def cheapest(found: Sequence[Kernel], scratch_bytes: int | None = None) -> Kernel:
-    """Of `variants`, the cheapest that makes do with that much scratch; the last where none does."""
-    if scratch_bytes is None:
-        return found[0]
-    return next((kernel for kernel in found if kernel.scratch_bytes <= scratch_bytes), found[-1])
+    return by_rank.first_within(variants(op, toolbox), scratch_bytes)
 
 
 def instructions(ops: Iterable[Op], toolbox: Toolbox) -> float:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Objective, Toolbox
-from tinygen.kernels.select import has_kernel
-from tinygen.planner.cost.choice import cheapest, variants
+from tinygen.kernels.select import first_within, has_kernel
+from tinygen.planner.cost.choice import variants
 from tinygen.planner.cost.cost import estimated_instructions
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
@@ -19,7 +19,7 @@ def step_plans(graph: Graph, board: Board, toolbox: Toolbox, solver: Solver) -> 
     sizes = {kernel.scratch_bytes for found in choices.values() for kernel in found}
     smallest: int | None = None
     for scratch_bytes in (None, *sorted(sizes, reverse=True)):
-        kernels = {op: cheapest(found, scratch_bytes) for op, found in choices.items()}
+        kernels = {op: first_within(found, scratch_bytes) for op, found in choices.items()}
         schedule = whole_plan(graph, board, kernels, solver)
         if smallest is None or schedule.arena_bytes < smallest:
             smallest = schedule.arena_bytes
