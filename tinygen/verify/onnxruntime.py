@@ -94,9 +94,9 @@ def _with_inner_outputs(
     their conditions, and more outputs; layouts of its inputs and what it computes."""
     layouts = imported.layouts
     message = onnx.load(str(model), load_external_data=False)
-    _replace(message.graph.input, [port for port in message.graph.input if port.name not in frozen])
     message.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in frozen.items())
-    _decide(message.graph, imported.decided)
+    if imported.decided:
+        _decide(message.graph, imported.decided)
     if ends:
         _end(message.graph, ends)
     own = [port.name for port in message.graph.output]
