@@ -15,10 +15,7 @@ _GRACE_S = 10.0  # for what is stopped to end; then the worker ends, which its c
 
 
 class Stopped(BaseException):  # no Exception: nothing on its way may take it for an error of its own
-    """Raised in the middle of a point that exceeds a limit."""
-
-    def __str__(self) -> str:
-        return "stopped: it exceeded the limit of time or memory."
+    """Raised in the middle of a point that exceeds a limit; `bounded` lets none out."""
 
 
 class ExceededError(Exception):

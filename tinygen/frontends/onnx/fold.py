@@ -86,9 +86,7 @@ def _range(node: Node) -> Array:
         raise UnsupportedError(f"counts from {start} to {limit} by {delta}, a small range was expected")
     steps = np.full(max(ceil((limit - start) / delta), 0), delta, given[0].dtype)
     steps[:1] = start
-    return np.add.accumulate(
-        steps, dtype=steps.dtype
-    )  # of the type of its inputs, rounded after each step as by onnxruntime
+    return np.add.accumulate(steps, dtype=steps.dtype)  # rounded after each step, as by onnxruntime
 
 
 def _expand(node: Node) -> Array:
@@ -150,12 +148,12 @@ def _cumulative_sum(node: Node) -> Array:
     if axis.size != 1 or not np.issubdtype(axis.dtype, np.integer):
         raise UnsupportedError(f"axis is {axis.dtype}{list(axis.shape)}, an integer was expected")
     along = node.axis(int(axis.reshape(-1)[0]), own.ndim)
-    ahead = np.flip(own, along) if node.integer("reverse", 0) else own
-    sums = np.cumsum(ahead, along, own.dtype)
+    is_reversed = node.integer("reverse", 0)
+    sums = np.cumsum(np.flip(own, along) if is_reversed else own, along, own.dtype)
     if node.integer("exclusive", 0) and own.size:
         first = np.zeros_like(np.take(own, [0], along))
         sums = np.concatenate((first, np.delete(sums, -1, along)), along)
-    return np.flip(sums, along) if node.integer("reverse", 0) else sums
+    return np.flip(sums, along) if is_reversed else sums
 
 
 def _remainder(function: Callable[..., Array]) -> Callable[[Array, Array], Array]:
