@@ -255,9 +255,6 @@ def main() -> int:
         if right.get(page) == _page_digest(page):
             print(f"{page}: was right before, and nothing has changed since", flush=True)
             continue
-        if page in made and not given.quick and (lacking := made[page].lacks) is not None:
-            print(f"{page}: is left out, {lacking} is not installed, which `make setup` does not bring", flush=True)
-            continue
         if page in made:
             found = 0 if given.quick else _said(_make(page, made[page], given.write))
         else:

@@ -16,7 +16,6 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -43,17 +42,11 @@ class MadePage:
 
     command: str  # that writes it, or a test that fails where it is another one
     varies: str | None = None  # regular expression of what is another number on another machine, or another day
-    needs: str | None = None  # a package beside those of `make setup`, too heavy for it
 
     @property
     def is_tested(self) -> bool:
         """Whether a test compares the page with what it is about."""
         return self.command.startswith("tests/")
-
-    @property
-    def lacks(self) -> str | None:
-        """The package that it needs, where that is not installed."""
-        return self.needs if self.needs is not None and find_spec(self.needs) is None else None
 
 
 @dataclass(frozen=True)
@@ -74,7 +67,7 @@ def configuration() -> Mapping[str, Any]:
 def made_pages() -> Mapping[str, MadePage]:
     """By name from the checkout."""
     pages = configuration()["pages"]
-    return {page: MadePage(made["by"], made.get("varies"), made.get("needs")) for page, made in pages.items()}
+    return {page: MadePage(made["by"], made.get("varies")) for page, made in pages.items()}
 
 
 def explained() -> Sequence[Explained]:

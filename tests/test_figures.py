@@ -183,21 +183,6 @@ def test_a_run_that_was_ended_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
     assert looked_at.count("docs/limits.md") == 3
 
 
-def test_pages_that_need_more_than_setup_installs_are_left_out(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Such a page is neither right nor wrong: it is said, and looked at again the next time."""
-    known = {"docs/limits.md": sources.MadePage("false", needs="no_such_package")}
-    monkeypatch.setattr(check, "made_pages", lambda: known)
-    monkeypatch.setattr(check, "_right_before", lambda _: {})
-    monkeypatch.setattr("sys.argv", ["check", "docs/limits.md"])
-    assert check.main() == 0
-    said = "docs/limits.md: is left out, no_such_package is not installed, which `make setup` does not bring"
-    assert said in capsys.readouterr().out
-    known["docs/limits.md"] = sources.MadePage("false", needs="pytest")
-    assert check.main() == 1
-
-
 def test_one_source_that_cannot_be_had_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is said once for all of its figures."""
     _stored(monkeypatch, {"arena_bytes": 1, "extra": 64, "macs": 1000, "cycles": 1})

@@ -1,13 +1,12 @@
 """Keyword spotting trained for few-bit weights in torch, and back through a CTable; docs/training.md goes through it.
 
-`python -m benchmarks.accuracy.quantization_aware` needs torch, onnxscript and `../shared`; it writes training.md and
-training.json into benchmarks/. No labels are used to train: the float network teaches, on the 100 inputs that
-calibration has, mixed, moved and with noise. The 900 others are for measuring alone.
+`python -m benchmarks.accuracy.quantization_aware` needs torch, onnxscript and `../shared`, and prints a table. No
+labels are used to train: the float network teaches, on the 100 inputs that calibration has, mixed, moved and with
+noise. The 900 others are for measuring alone.
 """
 
-import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -35,14 +34,10 @@ _INPUTS = 1000
 _SEED, _STEPS, _BATCH, _RATE = 1, 250, 64, 1e-3
 _FRAMES, _NOISE = 3, 0.05  # that inputs are moved by at most; of their deviation
 _SHARES = np.linspace(0.3, 1.0, 15)  # of the scale at which the largest weight fits
-_OUT = Path(__file__).parents[1] / "training"
-_INTRODUCTION = f"""# Training for few bits
-
-By `python -m benchmarks.accuracy.quantization_aware`, which is the recipe of [docs/training.md](../docs/training.md):
-keyword spotting of MLPerf Tiny, {_STEPS} steps of {_BATCH} inputs made of {CALIBRATION} official ones without labels,
-in torch with fake quantization; then `tinygen ctable import` and `tinygen calibrate --refine`. Activations have 8 bits.
-Right answers of the {_INPUTS - CALIBRATION} other official inputs, by the integers of the generated C, beside `tinygen
-calibrate` with the same {CALIBRATION} inputs.
+_INTRODUCTION = f"""Keyword spotting of MLPerf Tiny, {_STEPS} steps of {_BATCH} inputs made of {CALIBRATION} official
+ones without labels, in torch with fake quantization; then `tinygen ctable import` and `tinygen calibrate --refine`.
+Activations have 8 bits. Right answers of the {_INPUTS - CALIBRATION} other official inputs, by the integers of the
+generated C, beside `tinygen calibrate` with the same {CALIBRATION} inputs.
 
 """
 
@@ -204,16 +199,15 @@ def page(rows: list[Row]) -> str:
     for each in rows:
         cells = (each.calibrated, each.in_torch, each.trained, f"{each.constant_bytes:,}")
         lines.append(f"| int{each.bits} | {' | '.join(map(str, cells))} |")
-    return _INTRODUCTION + "\n".join(lines) + "\n"
+    return _INTRODUCTION + "\n".join(lines)
 
 
 def main() -> None:
-    """Measure and write both files."""
+    """Measure and print."""
     torch.set_num_threads(1)
     with work_folder() as folder:
         rows = [row(bits, folder) for bits in WIDTHS]
-    _OUT.with_suffix(".json").write_text(json.dumps([asdict(each) for each in rows], indent=2) + "\n", encoding="utf-8")
-    _OUT.with_suffix(".md").write_text(page(rows), encoding="utf-8")
+    print(page(rows))
 
 
 if __name__ == "__main__":
