@@ -1,7 +1,8 @@
 """A small image classifier, trained here: ten kinds of textured shapes on 32x32 pixels of three colours.
 
-For measurements that need a float network and labels where there are no real images: the same seeds give the same
-network, to what BLAS rounds. Convolutions in numpy, stochastic gradient descent with momentum.
+For measurements that need a float network and labels where there are no real images. Convolutions in numpy, stochastic
+gradient descent with momentum. The same seeds give the same network on every processor: the order in which BLAS adds up
+differs, so it adds up whole numbers, and what functions of libraries give is rounded to fewer bits than differ.
 """
 
 from collections.abc import Mapping
@@ -26,6 +27,8 @@ _LAYERS = (
     ("conv4", 32, 64, 2),
 )  # depth, filters, stride
 _SKIPS = {"conv3": "conv2"}  # whose result is added before the rectifier
+_BITS = 19  # of numbers that are multiplied: sums of up to 32,768 products are exact in float64
+_IMAGE_UNIT, _SCORE_UNIT = 2.0**-10, 2.0**-20
 _EPOCHS, _BATCH, _RATE, _MOMENTUM = 8, 32, 0.05, 0.9
 
 
@@ -33,7 +36,7 @@ def shapes(count: int, seed: int) -> tuple[Floats, Labels]:
     """Images [count, 3, 32, 32] and what is on them: one of five outlines, filled with one of two textures."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, CLASSES, count)
-    rows, columns = np.mgrid[:_SIZE, :_SIZE].astype(np.float32)
+    rows, columns = np.mgrid[:_SIZE, :_SIZE].astype(np.float64)
     images = np.empty((count, 3, _SIZE, _SIZE), np.float32)
     for index, label in enumerate(labels):
         y, x = rows - rng.uniform(11, 21), columns - rng.uniform(11, 21)
@@ -48,7 +51,8 @@ def shapes(count: int, seed: int) -> tuple[Floats, Labels]:
         )[label % 5]
         stripes = np.sin((y if label < 5 else x + y) * rng.uniform(1.4, 1.8))
         colour = rng.uniform(0.4, 1.6, (3, 1, 1))
-        images[index] = inside * (0.7 * stripes + 0.6) * colour + rng.normal(0, _NOISE, (3, _SIZE, _SIZE))
+        image = inside * (0.7 * stripes + 0.6) * colour + rng.normal(0, _NOISE, (3, _SIZE, _SIZE))
+        images[index] = np.round(image / _IMAGE_UNIT) * _IMAGE_UNIT
     return images, labels
 
 
@@ -66,22 +70,22 @@ class _Convolution:
         self._patches = view[:, :, :: self.stride, :: self.stride].transpose(0, 2, 3, 1, 4, 5).copy()
         self._shape = images.shape
         batch, height, width = self._patches.shape[:3]
-        sums = self._patches.reshape(batch * height * width, -1) @ self.weights.reshape(len(self.bias), -1).T
+        sums = _product(self._patches.reshape(batch * height * width, -1), self.weights.reshape(len(self.bias), -1).T)
         return (sums + self.bias).reshape(batch, height, width, -1).transpose(0, 3, 1, 2)
 
     def backward(self, gradient: Floats) -> tuple[Floats, Floats, Floats]:
         """Gradients of input, weights and bias."""
         batch, channels, height, width = gradient.shape
         rows = gradient.transpose(0, 2, 3, 1).reshape(-1, channels)
-        weights = (rows.T @ self._patches.reshape(len(rows), -1)).reshape(self.weights.shape)
-        patches = (rows @ self.weights.reshape(channels, -1)).reshape(batch, height, width, -1, 3, 3)
+        weights = _product(rows.T, self._patches.reshape(len(rows), -1)).reshape(self.weights.shape)
+        patches = _product(rows, self.weights.reshape(channels, -1)).reshape(batch, height, width, -1, 3, 3)
         input = np.zeros((batch, self._shape[1], self._shape[2] + 2, self._shape[3] + 2), np.float32)
         ends = (height - 1) * self.stride + 1, (width - 1) * self.stride + 1
         for i in range(3):
             for j in range(3):
                 taps = patches[..., i, j].transpose(0, 3, 1, 2)
                 input[:, :, i : i + ends[0] : self.stride, j : j + ends[1] : self.stride] += taps
-        return input[:, :, 1:-1, 1:-1], weights, rows.sum(axis=0)
+        return input[:, :, 1:-1, 1:-1], weights, _sums(rows)
 
 
 class Classifier:
@@ -106,9 +110,10 @@ class Classifier:
             if name in _SKIPS:
                 sums = sums + self._results[_SKIPS[name]]
             images = self._results[name] = np.maximum(sums, 0)
-        self._means = images.mean(axis=(2, 3))
-        scores: Floats = self._means @ self.dense.T + self.dense_bias
-        return scores
+        batch, channels, height, width = images.shape
+        pixels = images.transpose(2, 3, 0, 1).reshape(height * width, -1)
+        self._means = _sums(pixels).reshape(batch, channels) / np.float32(height * width)
+        return _product(self._means, self.dense.T) + self.dense_bias
 
     def train(self, images: Floats, labels: Labels, seed: int = 1) -> None:
         """Descend."""
@@ -133,14 +138,15 @@ class Classifier:
     def gradients(self, images: Floats, labels: Labels) -> Mapping[str, Floats]:
         """Of the mean cross entropy."""
         scores = self.scores(images)
-        exponents = np.exp(scores - scores.max(axis=1, keepdims=True))
-        of_scores = exponents / exponents.sum(axis=1, keepdims=True)
+        exponents = np.exp((scores - scores.max(axis=1, keepdims=True)).astype(np.float64))
+        shares = exponents / exponents.sum(axis=1, keepdims=True)
+        of_scores = (np.round(shares / _SCORE_UNIT) * _SCORE_UNIT).astype(np.float32)
         of_scores[np.arange(len(labels)), labels] -= 1
         of_scores /= len(labels)
-        found = {"dense": of_scores.T @ self._means, "dense_bias": of_scores.sum(axis=0)}
+        found = {"dense": _product(of_scores.T, self._means), "dense_bias": _sums(of_scores)}
         last = self._results[_LAYERS[-1][0]]
-        pixels = last.shape[2] * last.shape[3]
-        of_results = {_LAYERS[-1][0]: np.broadcast_to((of_scores @ self.dense)[:, :, None, None] / pixels, last.shape)}
+        of_means = _product(of_scores, self.dense) / np.float32(last.shape[2] * last.shape[3])
+        of_results = {_LAYERS[-1][0]: np.broadcast_to(of_means[:, :, None, None], last.shape)}
         for index, (name, *_) in reversed(list(enumerate(_LAYERS))):
             gradient = of_results[name] * (self._results[name] > 0)
             input, found[name], found[f"{name}_bias"] = self.convolutions[name].backward(gradient)
@@ -177,6 +183,24 @@ class Classifier:
             constants,
         )
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
+
+
+def _product(first: Floats, second: Floats) -> Floats:
+    """The matrix product of numbers of `_BITS` bits below the largest, the same in whichever order it is added up."""
+    (one, unit), (other, other_unit) = _whole(first), _whole(second)
+    return (one @ other * (unit * other_unit)).astype(np.float32)
+
+
+def _sums(rows: Floats) -> Floats:
+    """Of each column, as exact."""
+    return _product(np.ones((1, len(rows)), np.float32), rows).reshape(-1)
+
+
+def _whole(numbers: Floats) -> tuple[npt.NDArray[np.float64], float]:
+    """The numbers as multiples of a power of two, and that."""
+    exponent = int(np.frexp(np.abs(numbers).max(initial=0))[1])  # the largest is below two to it
+    unit = 2.0 ** (exponent - _BITS)
+    return np.round(numbers.astype(np.float64) / unit), unit
 
 
 def _normal(rng: np.random.Generator, scale: float, *shape: int) -> Floats:
