@@ -20,7 +20,7 @@ from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import BufferKey, PlacedBlocks, Placing, Segment, trace_of
 from tinygen.planner.cost.choice import select
 from tinygen.planner.memory import block
-from tinygen.planner.memory.block import Block, Gap, whole_block
+from tinygen.planner.memory.block import Block, Gap, least_bytes, whole_block
 from tinygen.planner.memory.first_fit import Change, Problem
 from tinygen.planner.memory.local_search import Walk
 from tinygen.planner.memory.traces import Trace
@@ -122,6 +122,23 @@ def test_a_placement_that_is_small_enough_leaves_the_edge_open(monkeypatch: pyte
     assert (roomy.known, roomy.bytes, roomy.fits_bytes) == (KnownEdge.BOUNDED, edge.bytes, edge.bytes + 100)
     tight = finder.placed(edge, edge.bytes + 50)
     assert (tight.known, tight.bytes) == (KnownEdge.PLACED, edge.bytes + 100)
+
+
+@pytest.mark.parametrize("strips", [2, 3])
+def test_what_strips_read_and_what_they_write_are_known_to_lie_apart(strips: int) -> None:
+    """Free columns of the block's input lie between others that the next strip reads: just bytes that live at once were
+    counted once, so that strips were placed in vain."""
+    build = GraphBuilder()
+    before = build.conv(build.input(1, 12, 12, 3), 16)
+    after = build.add(before, build.conv(build.depthwise(build.conv(before, 32)), 16))
+    graph = build.graph(build.conv(after, 4))
+    toolbox = Toolbox(Library.CMSIS_NN, _M4.isa, Objective.RAM)
+    found = Findings(Network.of(graph, {op: select(op, toolbox) for op in graph.ops}, fetches_input=False), toolbox)
+    memory = found.memory_alone(Segment(1, 5, 1, strips=strips))
+    pixel = before.type.bytes // (12 * 12)
+    assert least_bytes(list(memory.placed_first.values())) < 1.5 * before.type.bytes
+    assert memory.bound_bytes == before.type.bytes + after.type.bytes - 11 * pixel  # all but a row less a column
+    assert memory.bound_bytes < found.place_quickly(memory, 0).arena_bytes < 1.2 * memory.bound_bytes
 
 
 def test_what_a_chain_spends_is_no_more_than_longer_ones_take() -> None:

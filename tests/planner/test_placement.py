@@ -18,6 +18,7 @@ from tinygen.planner.memory.block import (
     bound_bytes,
     forbidden,
     live_bytes,
+    pair_bytes,
     ticks,
     whole_block,
 )
@@ -111,6 +112,33 @@ def test_bound_counts_no_gap_that_a_part_off_the_alignment_can_fill() -> None:
     second = Block("second", 12, 4, (Part(2, 6, 1),))
     assert bound_bytes([first, second]) == 16
     assert arena_bytes(_place([first, second])) <= 22
+
+
+@given(*[st.lists(st.integers(0, 31), min_size=1, max_size=5)] * 2, st.booleans())
+@settings(max_examples=200)
+def test_the_bound_of_two_blocks_is_their_smallest_placement(
+    first: list[int], second: list[int], is_in_place: bool
+) -> None:
+    """Found by trying all of them, byte by byte; each number is the ticks at which one byte is live."""
+    one, other = (
+        Block(name, len(lives), 1, tuple(Part(byte, 1, live) for byte, live in enumerate(lives) if live))
+        for name, lives in (("one", first), ("other", second))
+    )
+    bytes = min(len(first), len(second))
+    in_place = [InPlace(one, 0, other, 0, bytes)] if is_in_place else []
+
+    def meet(distance: int) -> bool:
+        ends = range(max(0, distance), min(len(first), distance + len(second)))
+        results = range(distance, distance + bytes) if is_in_place and distance else ()  # over some of the operand
+        return any(first[at] & second[at - distance] or (at in results and at < bytes) for at in ends)
+
+    most = len(first) + len(second)
+    least = min(
+        max(len(first), distance + len(second)) - min(0, distance)
+        for distance in range(-most, most + 1)
+        if not meet(distance)
+    )
+    assert pair_bytes(one, other, in_place) == least
 
 
 # First fit meets the bound of 12 in none of the usual orders: it needs 14.

@@ -1,6 +1,7 @@
 """What searches take on any input: tall tensors, long chains, wide networks, counted in steps."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from tinygen.planner.search.search_work import MOST_OF_PLAN, MOST_OF_SMALLEST, S
 _M4 = targets.load("mps2-an386")
 _MOST_STEPS = 20_000_000  # about 8 million
 _MOST_STEPS_OF_FEW = 25_000_000  # where next to no work is left from the start: 9 million, 22 for 120 layers
+_MOST_STEPS_OF_STRIPS = 40_000_000  # about 35 million
 _MOST_STEPS_OF_LAYOUTS = 10_000_000  # about 5 million; 46 where no work ends them
 _INPUTS = {
     "resident": PlanRequest(),
@@ -65,6 +67,14 @@ def test_tall_tensors(rows: int) -> None:
 @pytest.mark.parametrize(("objective", "input"), list(product(Objective, _INPUTS)))
 def test_every_objective_and_input(objective: Objective, input: str) -> None:
     print(_steps(over_time(2, 2_000), objective, _INPUTS[input], _MOST_STEPS), "steps")
+
+
+@pytest.mark.slow
+def test_strips_of_a_network_that_takes_all_the_work() -> None:
+    """That of benchmarks/planning.md, which may do 5 % again: more than 170 s once."""
+    graph = mobilenet_v2(144, width=0.35)
+    request = replace(_INPUTS["rereadable"], extra_macs=graph.macs // 20)
+    print(_steps(graph, Objective.RAM, request, _MOST_STEPS_OF_STRIPS), "steps")
 
 
 @pytest.mark.parametrize("objective", [Objective.RAM, Objective.BALANCED])

@@ -22,7 +22,7 @@ from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.passes import Passes, passes_of
 from tinygen.planner.chains.slices import AddSlice, SlicedChain, sliced_chain, sliced_steps
 from tinygen.planner.chains.strips import strips_of
-from tinygen.planner.memory.block import Block, InPlace, least_bytes
+from tinygen.planner.memory.block import Block, InPlace, least_bytes, pair_bytes
 from tinygen.planner.memory.effort import Effort
 from tinygen.planner.memory.first_fit import lowest
 from tinygen.planner.memory.lifetimes import Access, Traffic, Use
@@ -80,7 +80,17 @@ class SegmentMemory:
     @cached_property
     def bound_bytes(self) -> int:
         """No placement is smaller."""
-        return least_bytes(list(self.placed_first.values()))
+        bound = least_bytes(list(self.placed_first.values()))
+        for first, second in self._large_pairs(bound):
+            pairs = [pair for pair in self.in_place if {pair.operand, pair.result} == {first, second}]
+            bound = max(bound, pair_bytes(first, second, pairs))
+        return bound
+
+    def _large_pairs(self, than_bytes: int) -> Iterator[tuple[Block, Block]]:
+        """Any two blocks without a choice that are larger together."""
+        only = sorted((blocks[0] for blocks in self.placed_first.values() if len(blocks) == 1), key=lambda b: -b.bytes)
+        for index, first in enumerate(only):
+            yield from ((first, second) for second in only[index + 1 :] if first.bytes + second.bytes > than_bytes)
 
     @cached_property
     def placed_first(self) -> Mapping[BufferKey, tuple[Block, ...]]:

@@ -250,6 +250,15 @@ def least_bytes(items: Sequence[Sequence[Block]]) -> int:
     return int(total.max(initial=0))
 
 
+def pair_bytes(first: Block, second: Block, in_place: Sequence[InPlace] = ()) -> int:
+    """No placement of two blocks takes less: what lives at once may be less, where rows of the one that are free lie
+    between others that are not. `in_place`: the pairs of operand and result in these two."""
+    gaps = forbidden(first, second, in_place)
+    ends = {0, *chain.from_iterable(gaps)}
+    free = [end for end in ends if not any(low < end < high for low, high in gaps)]
+    return min(max(first.bytes, distance + second.bytes) - min(0, distance) for distance in free)
+
+
 def _begins(blocks: Sequence[Block]) -> int:
     """The set of ticks at which a part begins to live: at one of them most bytes are live."""
     found = 0

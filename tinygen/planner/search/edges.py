@@ -55,7 +55,7 @@ class EdgeFinder:
     def bounded(self, segment: Segment) -> list[Edge]:
         """A segment with the kernels that are worth it: each next edge takes more bytes and fewer instructions."""
         steps = steps_of(self._network, segment)
-        self._found.work.spend(UNITS_OF_STEP * len(steps))
+        self._found.work.spend(2 * UNITS_OF_STEP * len(steps))
         if segment.slices > 1:
             return self._sliced(segment, steps)
         memory = memory_of(self._kernels.frugal, segment, [steps])

@@ -5,14 +5,14 @@ more rows per call where tensors are tall. What a search tries is counted; when 
 best of what is known. Networks for microcontrollers stay below: MobileNetV2 on 224x224 pixels has 66 calls with
 1,614 rows and 87,000 pairs, and the search for its smallest plan takes about 2 million units. Face landmarks of 97
 calls reach the count, and a quarter of MobileNetV2's channels with native kernels and an input that may be read again
-in strips: 17 million units find a few bytes less (`benchmarks/planning.md`).
+in strips: 21 million units find a few bytes less (`benchmarks/planning.md`).
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 MOST_OF_PLAN = 1 << 23  # units of the search for one plan, of half a microsecond to one and a half,
-MOST_OF_SMALLEST = 1 << 24  # of that for the smallest arena there is, which is worth waiting for,
+MOST_OF_SMALLEST = 5 << 22  # of that for the smallest arena there is, which is worth waiting for,
 MOST_OF_CURVE = 1 << 22  # and of the searches for all points of a curve together: nobody asked for less memory yet
 _MOST_ROWS = 1 << 12  # of all calls, that are computed one by one: ticks of a plan grow with them
 _MOST_PAIRS = 1 << 18  # of rows of one tensor, in all calls: where two tensors may lie depends on each pair
@@ -26,7 +26,7 @@ KEPT_PLACINGS = 24  # searches for placements that are kept to be gone on with
 MOST_TRIES = 4  # segmentations that are placed as a whole for one arena
 MOST_IN_VAIN = 16  # changes of single segments, or of their calls' kernels, that are tried without finding room
 _TOLD = 1 << 14  # units between two times that those who watch are told how far a search is
-UNITS_OF_STEP = 16  # to run a call on some rows, and to find which bytes live meanwhile
+UNITS_OF_STEP = 16  # to run a call on some rows, or to find which bytes live meanwhile
 
 
 Watch = Callable[[str, int, int], None]  # what is searched and the best so far; units spent, of how many

@@ -282,16 +282,15 @@ class SegmentationSearch:
     def _looked_at(self, limit_bytes: int | None, most_extra: float = inf) -> tuple[Edge, ...]:
         """The best path, all of it looked at, but for what is negligible beside all instructions; where these have a
         limit, any that keeps it. Empty where there is none, or where it is guessed to take more."""
-        while best := self._path(_Asked(limit_bytes, self._may_look)):
-            if _extra(best.edges) > most_extra:
-                return ()
-            if not self._may_look:
-                return best.edges
+        while True:
             known = self._path(_Asked(limit_bytes, may_guess=False))
+            most_bytes = known.rank[0] if known and limit_bytes is None else inf
+            best = self._path(_Asked(limit_bytes), most_bytes) if self._may_look else known
+            if best is None or _extra(best.edges) > most_extra:
+                return ()
             if known and (_extra(known.edges) <= most_extra < inf or self._is_as_good(known, best, limit_bytes)):
                 return known.edges
             self._bound(best.edges)
-        return ()
 
     def _is_as_good(self, path: _Path, best: _Path, limit_bytes: int | None) -> bool:
         """Whether what a path takes more than the best guess is negligible: the smallest takes no more bytes."""
@@ -342,17 +341,19 @@ class SegmentationSearch:
         path = self._path(asked)
         return path.edges if path else ()
 
-    def _path(self, asked: _Asked) -> _Path | None:
+    def _path(self, asked: _Asked, most_bytes: float = inf) -> _Path | None:
         """The path of smallest bytes, or of those within a limit the cheapest, each by the other among equals.
 
-        As a bound edges take the bytes that are proven, else those of a placement.
+        As a bound edges take the bytes that are proven, else those of a placement. `most_bytes`: of any edge, where a
+        path is known to take no more.
         """
         is_smallest, most_macs = asked.limit_bytes is None, self._extra_macs
         best = [_Front() for _ in range(len(self._network.calls) + 1)]
         best[0].add(0, _Path((0.0, 0.0), 0))
         for first, starts in enumerate(best[:-1]):
-            ways = self._ways_from(first, asked) if starts.paths else ()
-            self._work.spend(len(ways))
+            all_ways = self._ways_from(first, asked) if starts.paths else ()
+            ways = [way for way in all_ways if way.bytes <= most_bytes] if most_bytes < inf else all_ways
+            self._work.spend(len(ways) * len(starts.paths))
             known = [(*path.rank, path.extra_macs, path) for path in starts.paths]
             for end, size, price, again, edge in ways:
                 front = best[end]
