@@ -1,5 +1,6 @@
 """Weights that grow for speed: the fastest that fit the flash, and what a percent of time may cost of it."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, product
@@ -15,8 +16,8 @@ from tests.support.command_line import DIGITS, tinygen
 from tests.support.graphs import GraphBuilder
 from tests.support.models import model_file
 from tinygen import paths
-from tinygen.ir.graph import Graph
-from tinygen.kernels.base import IN_CALL, PACKED, PLAIN, Library, Objective, Toolbox
+from tinygen.ir.graph import Graph, Op
+from tinygen.kernels.base import IN_CALL, PACKED, PLAIN, Kernel, Library, Objective, Toolbox
 from tinygen.kernels.native.select import is_native
 from tinygen.kernels.tinygen_c.squeezed import FullyConnectedSqueezedS8
 from tinygen.ops.fully_connected import FullyConnected
@@ -257,3 +258,23 @@ def test_equal_ways_are_told_apart_by_their_bytes() -> None:
 def test_a_rate_that_is_none() -> None:
     ended = tinygen("inspect", DIGITS, "--flash-per-percent", "0")
     assert ended.code == 2 and "size '0': is not a positive number of bytes" in ended.stderr
+
+
+def test_tiles_are_looked_at_where_they_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each way is a choice of kernels, which took half of the time of a point of a sweep; what is left out is alike."""
+    build = GraphBuilder(1)
+    tensor = build.conv(build.input(1, 8, 8, 8), 8, HW(3, 3))
+    graph = build.graph(build.depthwise(build.conv(tensor, 16)))
+    looked_at: Counter[str] = Counter()
+
+    def counting(op: Op, toolbox: Toolbox) -> Kernel:
+        looked_at[op.name] += 1
+        return select(op, toolbox)
+
+    monkeypatch.setattr(growth, "select", counting)
+    chosen = exchanging(graph.ops, _AUTO, flash_per_percent=100)
+    tiled, *others = (looked_at[op.name] for op in graph.ops)
+    monkeypatch.setattr(growth, "may_be_tiled", lambda _: True)
+    assert exchanging(graph.ops, _AUTO, flash_per_percent=100) == chosen
+    assert tiled > 2 * max(others)
+    assert all(looked_at[op.name] - count == tiled for op, count in zip(graph.ops, (tiled, *others), strict=True))

@@ -51,6 +51,11 @@ def told_by(op: Op) -> Tensor | Source:
     return op.weights if isinstance(op, Weighted) and op.weights.is_constant else op.source
 
 
+def may_be_tiled(op: Op) -> bool:
+    """Whether the tiles of `Toolbox.growths` are of any matter for `op`."""
+    return winograd.may_be_tiled(unless_alone(op))
+
+
 def _stays_plain(op: Op, toolbox: Toolbox) -> bool:
     """Whether the library's kernels run it, as these read its weights in flash."""
     return bool(toolbox.growths) and toolbox.tallest_tile_of(told_by(op)) in (PLAIN, PACKED)

@@ -184,10 +184,17 @@ def lower_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     return tuple(found)
 
 
+def may_be_tiled(op: Op) -> bool:
+    """Whether filters may be transformed: those of others stand in flash as they are, however much they may grow."""
+    if not isinstance(op, Conv2D) or op.weights.data is None:
+        return False
+    return op.window.kernel == HW(3, 3) and op.stride == UNIT and op.input.shape[3] >= _FEWEST_CHANNELS
+
+
 def tiled(op: Conv2D, direct: Kernel, growth: int, isa: Isa) -> tuple[Kernel, ...]:
     """A kernel for each size of tiles that computes `op` exactly, as `direct` does without tiles."""
     weights = op.weights.data
-    if weights is None or op.window.kernel != HW(3, 3) or op.stride != UNIT or op.input.shape[3] < _FEWEST_CHANNELS:
+    if weights is None or not may_be_tiled(op):
         return ()
     short = short_requantization(op.output_stage, weights.reshape(len(weights), -1).astype(np.int64))
     assert short is not None  # there is a direct kernel

@@ -7,7 +7,7 @@ from tinygen.ir.graph import Op
 from tinygen.kernels import select as by_rank
 from tinygen.kernels.base import Kernel, Toolbox
 from tinygen.kernels.native.select import is_native
-from tinygen.planner.cost.cost import Costs, costs
+from tinygen.planner.cost.cost import costs
 
 CLEARLY_LESS = 0.75  # estimates of single calls are off by up to a quarter
 
@@ -47,9 +47,9 @@ def instructions(ops: Iterable[Op], toolbox: Toolbox) -> float:
 def uncertain(ops: Iterable[Op], toolbox: Toolbox, share: float) -> float:
     """What a call with the first of its kernels may take more than with the cheapest: so much that all calls that do
     take no more, together, than a share of the network's instructions."""
-    ops = [op for op in ops if by_rank.has_kernel(op)]
-    most = left = share * instructions(ops, toolbox)
-    losses = sorted(_loss(op, toolbox, costs(toolbox)) for op in ops)
+    found = [_choice(op, toolbox) for op in ops if by_rank.has_kernel(op)]
+    most = left = share * sum(taken for taken, _ in found)
+    losses = sorted(max(0.0, taken - least) for taken, least in found)
     for at, loss in enumerate(losses):
         if left < loss <= most:
             return max((less for less in losses[:at] if less < loss), default=0.0)
@@ -57,11 +57,11 @@ def uncertain(ops: Iterable[Op], toolbox: Toolbox, share: float) -> float:
     return most
 
 
-def _loss(op: Op, toolbox: Toolbox, found: Costs) -> float:
-    """Of the kernel that is taken however little others cost less."""
-    without = replace(toolbox, has_native_kernels=False)
+def _choice(op: Op, toolbox: Toolbox) -> tuple[float, float]:
+    """Instructions with the kernel that is taken however little others cost less, and with the cheapest."""
+    found, without = costs(toolbox), replace(toolbox, has_native_kernels=False)
     least = min(found.call(op, kernel) for tools in (toolbox, without) for kernel in by_rank.variants(op, tools))
-    return max(0.0, found.call(op, select(op, toolbox)) - least)
+    return found.call(op, select(op, toolbox)), least
 
 
 def _with_less_and_less_scratch(kernels: Sequence[Kernel]) -> Iterator[Kernel]:

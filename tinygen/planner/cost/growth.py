@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeVar
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import IN_CALL, PACKED, PLAIN, Objective, Table, Toolbox
-from tinygen.kernels.native.select import told_by
+from tinygen.kernels.native.select import may_be_tiled, told_by
 from tinygen.kernels.select import can_pack, has_kernel
 from tinygen.planner.cost.choice import instructions, select
 from tinygen.planner.cost.code import beside_constants, functions_bytes, functions_of
@@ -239,9 +239,12 @@ def _cost(way: _Way) -> tuple[int, float]:
 def _ways(told: Tensor | Source, users: Sequence[Op], toolbox: Toolbox, growths: Sequence[int]) -> Iterator[_Way]:
     """All of them, that of the toolbox first."""
     found = costs(toolbox)
-    can_be_packed = all(map(can_pack, users))
-    for growth in _from(growths, toolbox.tallest_tile_of(told)):
+    standing = toolbox.tallest_tile_of(told)
+    can_be_packed, can_be_tiled = all(map(can_pack, users)), any(map(may_be_tiled, users))
+    for growth in _from(growths, standing):
         if growth == PACKED and not can_be_packed:
+            continue
+        if growth not in (standing, PLAIN, PACKED) and not can_be_tiled:
             continue
         tools = replace(toolbox, growths=((told, growth),))
         kernels = [select(op, tools) for op in users]
