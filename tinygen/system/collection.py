@@ -4,7 +4,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_BETWEEN = 100_000  # objects that are made between two searches: some megabytes
+_BETWEEN = 400_000  # objects that are made between two searches: some ten megabytes
 
 
 @contextmanager

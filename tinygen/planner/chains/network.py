@@ -70,6 +70,11 @@ class Derived:
         return frozenset(r for r in self.lifetimes if r not in ports and not self.sharing.is_shared(r))
 
     @cached_property
+    def apart(self) -> frozenset[Op]:
+        """The calls whose operands and results all have memory of their own."""
+        return frozenset(c for c in self.calls if self.sharing.own_their_memory((*c.variable_operands, *c.results)))
+
+    @cached_property
     def sums(self) -> dict[Op, RunningSum]:
         """The calls that are averages over whole images."""
         found = ((op, running_sum(op)) for op in self.calls)

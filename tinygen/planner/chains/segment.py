@@ -14,8 +14,10 @@ from tinygen.planner.chains.demand import (
     Compute,
     FetchRows,
     RowStep,
+    ShiftRows,
     StoreRows,
     Touch,
+    Wait,
     steps_on_demand,
 )
 from tinygen.planner.chains.network import Network
@@ -90,7 +92,10 @@ class SegmentMemory:
         """Any two blocks without a choice that are larger together."""
         only = sorted((blocks[0] for blocks in self.placed_first.values() if len(blocks) == 1), key=lambda b: -b.bytes)
         for index, first in enumerate(only):
-            yield from ((first, second) for second in only[index + 1 :] if first.bytes + second.bytes > than_bytes)
+            for second in only[index + 1 :]:
+                if first.bytes + second.bytes <= than_bytes:
+                    break  # those behind it are smaller
+                yield first, second
 
     @cached_property
     def placed_first(self) -> Mapping[BufferKey, tuple[Block, ...]]:
@@ -314,6 +319,10 @@ def _name(key: BufferKey) -> str:
 
 def traffic_of(network: Network, step: RowStep) -> Traffic[BufferKey]:
     """A step in terms of buffers, its scratch included."""
+    if isinstance(step, Compute) and step.op in network.derived.apart:  # most steps
+        return _traffic_of_call(network, step, step.reads, step.writes)
+    if isinstance(step, ShiftRows | Wait):
+        return Traffic(step.reads, step.writes)  # rings hold only themselves
     reads, writes = _accesses(network, step.reads), _accesses(network, step.writes)
     if isinstance(step, Compute):
         return _traffic_of_call(network, step, reads, writes)

@@ -9,7 +9,7 @@ from tinygen.kernels.base import Kernel
 from tinygen.planner.chains.demand import Compute, RowStep
 from tinygen.planner.chains.segment import Segment, SegmentMemory, memory_of, passing_bytes, steps_of
 from tinygen.planner.cost.cost import Costs
-from tinygen.planner.memory.block import live_bytes, read_tick, written_tick
+from tinygen.planner.memory.block import least_bytes, live_bytes, read_tick, written_tick
 from tinygen.planner.search.findings import Findings
 from tinygen.planner.search.kernel_finder import KernelFinder
 from tinygen.planner.search.search_work import UNITS_OF_STEP
@@ -55,7 +55,7 @@ class EdgeFinder:
     def bounded(self, segment: Segment) -> list[Edge]:
         """A segment with the kernels that are worth it: each next edge takes more bytes and fewer instructions."""
         steps = steps_of(self._network, segment)
-        self._found.work.spend(2 * UNITS_OF_STEP * len(steps))
+        self._found.work.spend(2 * UNITS_OF_STEP * len(steps))  # run, and then looked at for memory and for prices
         if segment.slices > 1:
             return self._sliced(segment, steps)
         memory = memory_of(self._kernels.frugal, segment, [steps])
@@ -103,8 +103,7 @@ class EdgeFinder:
     def _spent_bytes(self, segment: Segment, memory: SegmentMemory) -> int:
         """The bound of what is not needed behind the segment: of what is, longer chains hold just some rows."""
         needed = {root for root, (_, last) in self._network.lifetimes.items() if last >= segment.end}
-        spent = {key: blocks for key, blocks in memory.blocks.items() if key not in needed}
-        return SegmentMemory(spent, ()).bound_bytes
+        return least_bytes([blocks for key, blocks in memory.placed_first.items() if key not in needed])
 
     def _room(self, memory: SegmentMemory, steps: Sequence[RowStep]) -> dict[Op, int]:
         """For the operators with a choice: the most bytes that are live, without their scratch, while they run."""
