@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.support.recurrent_models import Layer, lstm_model
 from tinygen.cycles.timing import UNCHECKED
 from tinygen.kernels.base import Objective
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import compile_model
 from tinygen.report.bench import Bench, bench
+from tinygen.system.work import work_folder
 
 MODELS = Path(__file__).resolve().parents[2] / "shared" / "models" / "open"
 NAMES = (
@@ -26,6 +28,8 @@ NAMES = (
     "tflm_audio_preprocessor_int8",
 )
 _BOARDS = ("mps2-an386", "mps3-an547")
+_UNITS = (16, 64, 128)
+_STEPS = 10
 _TFLM = Path(__file__).with_name("recurrent_tflm.json")
 _BAND = f"± {UNCHECKED:.0%}"  # of modelled cycles, as the boards have no [flash]
 _HEAD = f"""\
@@ -41,6 +45,15 @@ stack), flash. The last is no network but a front end, in TFLM's operators.
 _TABLE = """\
 | model | board | plan | instructions | TFLM's | cycles | TFLM's | arena | TFLM's | RAM | TFLM's | flash | TFLM's |
 |---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+"""
+_LAYERS = f"""
+## CMSIS-NN's kernels of an LSTM
+
+What `--kernels cmsis-nn` takes more or less than `portable`, of one call of {_STEPS} steps with as many inputs as
+units, of random weights: instructions (modelled cycles, {_BAND}).
+
+| layer | board | {" | ".join(f"{units} units" for units in _UNITS)} |
+|---|---|{"--:|" * len(_UNITS)}
 """
 _THEIRS = """
 ## TFLM's figures
@@ -75,6 +88,32 @@ def _row(name: str, board: str, objective: Objective, found: Bench) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
+def layers() -> Iterator[str]:
+    """The lines of an LSTM of int8, and one of 16x8."""
+    for is_wide in (False, True):
+        for board in _BOARDS:
+            cells = (_beside(is_wide, board, units) for units in _UNITS)
+            yield f"| {'16x8' if is_wide else 'int8'} | {board} | {' | '.join(cells)} |\n"
+
+
+def _beside(is_wide: bool, board: str, units: int) -> str:
+    """CMSIS-NN's kernel beside tinygen's."""
+    layer = Layer(steps=_STEPS, inputs=units, units=units, is_wide=is_wide)
+    with work_folder() as folder:
+        file = folder / "lstm.tflite"
+        file.write_bytes(lstm_model(1, layer=layer, cell_scale=2.0**-11)[0])
+        built = [
+            compile_model(file, Options(target=board, kernels=each)) for each in (Kernels.CMSIS_NN, Kernels.PORTABLE)
+        ]
+        functions = [call.kernel.function for each in built for call in each.schedule.all_calls]
+        if [function.split("_")[0] for function in functions] != ["arm", "tg"]:
+            raise SystemExit(f"{file.name}: CMSIS-NN's kernel and tinygen's were expected, not {functions}.")
+        theirs, ours = map(bench, built)
+    counts = ((theirs.instructions, ours.instructions), (theirs.cycles_model, ours.cycles_model))
+    more, more_cycles = (100 * ((one or 0) / (other or 1) - 1) for one, other in counts)
+    return f"{more:+.0f} % ({more_cycles:+.0f} %)"
+
+
 def _theirs() -> str:
     """What is known of TFLM's figures."""
     facts = tflm()
@@ -88,7 +127,8 @@ def main() -> None:
     missing = sorted(set(NAMES) - {file.stem for file in there})
     lines = [line for file in there for line in rows(file)]
     said = f"\nNot measured, as they are missing: {', '.join(missing)}.\n" if missing else ""
-    Path(__file__).with_suffix(".md").write_text(_HEAD + _TABLE + "".join(lines) + said + _theirs(), encoding="utf-8")
+    text = _HEAD + _TABLE + "".join(lines) + said + _LAYERS + "".join(layers()) + _theirs()
+    Path(__file__).with_suffix(".md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
