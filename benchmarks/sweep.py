@@ -215,8 +215,8 @@ def alone() -> dict[str, Any]:
             file = Path(folder) / f"{member.name}.onnx"
             onnx.save(network(member), file)
             for board in BOARDS:
-                line = ["tinygen", "inspect", str(file), "-t", board, "-O", "time", "--json"]
-                subprocess.run(line, check=True, capture_output=True)
+                line = [str(Path(sys.executable).with_name("tinygen")), "inspect", str(file), "-t", board, "-O", "time"]
+                subprocess.run([*line, "--json"], check=True, capture_output=True)
     points = len(members[:: len(members) // _ALONE]) * len(BOARDS)
     return {"points": points, "points_a_second": round(points / (_process_seconds() - begin), 2)}
 
