@@ -23,7 +23,7 @@ from tinygen.mlperf.models import find, int8_model
 from tinygen.ops.window import HW
 from tinygen.options import InputMode, Kernels, Options
 from tinygen.pipeline import compile_model
-from tinygen.planner.plan import plan
+from tinygen.planner.plan import PlanRequest, plan
 
 _TASKS = ("ad", "kws", "ic", "vww", "sww")
 _BOARDS = ("mps2-an385", "mps2-an386", "mps3-an547")
@@ -33,6 +33,7 @@ _BOARD = targets.load("mps2-an386")
 _OPERATORS = (10, 20, 40, 70, 100, 150, 200, 300)
 _TALL = 24, 2_000  # layers and rows of convolutions over time
 _OPEN = Path(__file__).resolve().parents[2] / "shared" / "models" / "open"
+_RECOMPUTE = 0, Options.recompute, 0.3  # shares; the second is the default
 _BLOCK = 4  # operators: 1x1, depthwise, 1x1, sum with the block's input
 _DOWN_EVERY = 6  # blocks, half the size and twice the channels
 _INTRODUCTION = """# Planning time
@@ -45,10 +46,10 @@ work is used up: of ic with -O ram that is about two thirds of the time, as 512 
 found and the largest sum of what lives at once, and branch and bound does not prove in a hundred times the nodes of a
 look that nothing is between. What CMSIS-NN's kernels alone are found to take is searched, too, where that may be
 less, so that more kernels never give a larger arena (`tests/planner/test_slack.py`); both searches share what they
-find (`tests/planner/test_shared_search.py`): that of ic on mps2-an386 (resident input) takes 54,170 moves of its walks
-instead of 69,179. Half of what it took once is missed: with the moves' cost down by a quarter half of the time is
-theirs, a fifth is branch and bound. A move is nine times the lowest place of a block beside about nine that lie there
-already, of which two thirds are somewhere else than before; five ways to find it otherwise took as long or longer.
+find (`tests/planner/test_shared_search.py`). Half of what ic on mps2-an386 (resident input) took once is missed: half
+of the time are 54,900 moves of its walks, a fifth is branch and bound. A move is nine times the lowest place of a block
+beside about nine that lie there already, of which two thirds are somewhere else than before; five ways to find it
+otherwise took as long or longer, and walks that end once they meet what others have met lose plans.
 
 ## MLPerf Tiny
 
@@ -61,7 +62,8 @@ From the model file to C for mps2-an386 (`--kernels auto`), without a goal, as `
 bytes of the arena. The last two are MediaPipe's face detector (BlazeFace) and its face landmarks, which `tinygen
 quantize` made int8 with random samples; the face detector's int8 file is TFLite, that of landmarks ONNX. Both take all
 of the work that a search may, 8 million units, and -O ram up to a quarter more for the library's kernels alone. With
---slack 0 both searches may take 17 million: the arena of the landmarks is 1 % smaller then, after twice as long.
+--slack 0 both searches may take 21 million: the arena of the landmarks is 1 % smaller then, after two and a half times
+as long.
 """
 _OPERATORS_TEXT = """
 ## Against the number of operators
@@ -69,6 +71,12 @@ _OPERATORS_TEXT = """
 Chains of inverted bottlenecks on 96x96 images, MobileNetV2 1.0 on 224x224 images (the first row), and 24 convolutions
 over 2,000 rows of time (the second), planned for the Cortex-M4 of mps2-an386 and CMSIS-NN's kernels, with peak memory
 of the process so far.
+"""
+_STRIPS_TEXT = """
+## In strips that do some of the work again
+
+MobileNetV2 with 0.35 of its channels on 144x144 images that may be read again, of random weights, planned with -O ram
+for mps2-an386 (`--kernels auto`), by the share of the multiplications that may be done again (`--recompute`).
 """
 
 
@@ -143,6 +151,17 @@ def _networks() -> Iterator[tuple[str, ...]]:
         yield str(len(graph.ops)), *seconds, *arenas, str(megabytes)
 
 
+def _strips() -> Iterator[tuple[str, ...]]:
+    yield ("recompute", "-O ram", "-O ram, bytes")
+    graph = mobilenet_v2(144, width=0.35)
+    toolbox = Toolbox(Library.CMSIS_NN, _BOARD.isa, Objective.RAM, has_native_kernels=True, chooses_by_cost=True)
+    for share in _RECOMPUTE:
+        request = PlanRequest(fetches_input=True, rereads_input=True, extra_macs=int(share * graph.macs))
+        start = time.process_time()
+        schedule = plan(graph, _BOARD, toolbox, request)
+        yield f"{share:.0%}", f"{time.process_time() - start:.1f}", f"{schedule.arena_bytes:,}"
+
+
 def _table(rows: Sequence[tuple[str, ...]]) -> str:
     head, *others = ("| " + " | ".join(row) + " |" for row in rows)
     return "\n".join((head, "|" + " ---: |" * len(rows[0]), *others, ""))
@@ -153,7 +172,13 @@ def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     others = [Path(name) for name in sys.argv[2:]] or sorted(_OPEN.glob("*_int8.tflite"))
     text = _INTRODUCTION
-    for rows, following in ((_models(folder), _OTHERS_TEXT), (_others(others), _OPERATORS_TEXT), (_networks(), "")):
+    parts = (
+        (_models(folder), _OTHERS_TEXT),
+        (_others(others), _OPERATORS_TEXT),
+        (_networks(), _STRIPS_TEXT),
+        (_strips(), ""),
+    )
+    for rows, following in parts:
         done = []
         for row in rows:
             done.append(row)
