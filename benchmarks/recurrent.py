@@ -110,9 +110,15 @@ def _beside(is_wide: bool, board: str, units: int) -> str:
         if [function.split("_")[0] for function in functions] != ["arm", "tg"]:
             raise SystemExit(f"{file.name}: CMSIS-NN's kernel and tinygen's were expected, not {functions}.")
         theirs, ours = map(bench, built)
-    counts = ((theirs.instructions, ours.instructions), (theirs.cycles_model, ours.cycles_model))
-    more, more_cycles = (100 * ((one or 0) / (other or 1) - 1) for one, other in counts)
-    return f"{more:+.0f} % ({more_cycles:+.0f} %)"
+    more = _percent_more(theirs.instructions, ours.instructions)
+    return f"{more} % ({_percent_more(theirs.cycles_model, ours.cycles_model)} %)"
+
+
+def _percent_more(count: int | None, other: int | None) -> str:
+    """Than another one; nothing is counted without QEMU's plugin."""
+    if not count or not other:
+        raise SystemExit("Nothing was counted: QEMU with plugins is needed.")
+    return f"{100 * (count / other - 1):+.0f}"
 
 
 def _theirs() -> str:
