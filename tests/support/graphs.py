@@ -188,6 +188,12 @@ class GraphBuilder:
         output = self._result((batches, height, channels, width), input.type.quant)
         return self._add(Transpose, input=input, output=output, permutation=(0, 1, 3, 2))
 
+    def swap_rows_and_columns(self, input: Tensor) -> Tensor:
+        """The image on its side: no row of it is a row of the other."""
+        batches, height, width, channels = input.shape
+        output = self._result((batches, width, height, channels), input.type.quant)
+        return self._add(Transpose, input=input, output=output, permutation=(0, 2, 1, 3))
+
     def gather(self, input: Tensor, axis: int, indices: Sequence[int]) -> Tensor:
         """Some columns or channels, in any order."""
         shape = list(input.shape)

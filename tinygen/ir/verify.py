@@ -1,4 +1,4 @@
-"""Invariants of every graph, checked after import and after every pass."""
+"""Invariants of every graph, checked after import and after every pass that changes it."""
 
 from collections.abc import Collection
 

@@ -1,7 +1,7 @@
 """How an operator runs: which C function, with which constants and how much scratch."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from math import inf
@@ -55,6 +55,19 @@ class Planned(Protocol):
         """Where a value lies there."""
 
 
+class ListingCache:
+    """Kernels that can run operators, by what these depend on of a toolbox: the same for many that are made of one."""
+
+    def __init__(self) -> None:
+        self._found: dict[Hashable, tuple[Kernel, ...]] = {}
+
+    def once(self, key: Hashable, listed: "Callable[[], tuple[Kernel, ...]]") -> "tuple[Kernel, ...]":
+        """What was listed for `key`, or is now."""
+        if key not in self._found:
+            self._found[key] = listed()
+        return self._found[key]
+
+
 @dataclass(frozen=True)
 class Toolbox:
     """What kernels may be chosen from."""
@@ -75,6 +88,7 @@ class Toolbox:
     templates: frozenset[tuple[str, str]] = frozenset()  # engines and their operators whose C the board's own print
     plans: frozenset[tuple[Graph, Planned]] = frozenset()  # of subgraphs
     uncertain: float = inf  # instructions, by which the estimate of a call may be off: what saves more than that pays
+    listing_cache: ListingCache = field(default_factory=ListingCache, compare=False, repr=False)
 
     @property
     def mixes_kernels(self) -> bool:
@@ -95,6 +109,17 @@ class Toolbox:
     @cached_property
     def _tallest_tiles(self) -> Mapping[Tensor | Source, int]:
         return dict(self.growths)
+
+    @property
+    def of_library_depends_on(self) -> Hashable:
+        """What the library's kernels, and tinygen's own of other operators, depend on."""
+        core = self.library, self.isa, self.has_thumb2
+        return *core, self.mixes_kernels, self.works_in_place, self.templates, self.plans
+
+    @property
+    def native_depend_on(self) -> Hashable:
+        """What native kernels depend on, beside `tallest_tile_of` an operator's weights."""
+        return self.library, self.isa, self.has_thumb2
 
     @property
     def has_dsp_kernels(self) -> bool:

@@ -1,6 +1,7 @@
 """The kernels of each operator: the tables that stand beside them, as one."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
@@ -26,7 +27,7 @@ from tinygen.kernels.cmsis_nn import (
 )
 from tinygen.kernels.float32.select import FLOAT_LOWERINGS
 from tinygen.kernels.int16.select import INT16_LOWERINGS
-from tinygen.kernels.native.select import is_plain_int8, native_kernels
+from tinygen.kernels.native.select import is_plain_int8, native_kernels, told_by
 from tinygen.kernels.tinygen_c import (
     choice,
     control,
@@ -118,6 +119,19 @@ def variants(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """
     if _is_packed(op, toolbox):
         return (squeezed_layer(op),)
+    once = toolbox.listing_cache.once
+    others = once((op, toolbox.of_library_depends_on), partial(_others, op, toolbox))
+    if not toolbox.has_native_kernels:
+        return others
+    growth = toolbox.tallest_tile_of(told_by(op))
+    native = once((op, growth, toolbox.native_depend_on), partial(native_kernels, op, toolbox))
+    if not native:
+        return others
+    return (*native, *(kernel for kernel in others if kernel.scratch_bytes < native[-1].scratch_bytes))
+
+
+def _others(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
+    """Those that are not native."""
     lower = _lowering(op)
     if lower is None:
         raise KeyError(type(op).__name__)
@@ -125,10 +139,7 @@ def variants(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     others = found if isinstance(found, tuple) else (found,)
     if toolbox.mixes_kernels and others[-1].scratch_bytes and (smallest := without_scratch(op, toolbox)):
         others = (*others, smallest)
-    native = native_kernels(op, toolbox) if toolbox.has_native_kernels else ()
-    if not native:
-        return others
-    return (*native, *(kernel for kernel in others if kernel.scratch_bytes < native[-1].scratch_bytes))
+    return others
 
 
 def _is_packed(op: Op, toolbox: Toolbox) -> bool:

@@ -53,8 +53,10 @@ def run(graph: Graph, passes: Sequence[Pass] = PASSES, observe: Callable[[str, G
     for step in passes:
         name = step.__name__
         rewritten = step(graph)
+        if rewritten is graph:
+            continue  # as it was verified before
         verify(rewritten, name)
-        if observe and rewritten is not graph:
+        if observe:
             observe(name, rewritten)
         graph = rewritten
     return graph
