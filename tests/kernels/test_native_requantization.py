@@ -1,10 +1,13 @@
 """Short requantization gives the bytes of the double rounding for every accumulator that can occur, or is refused."""
 
+from random import Random
+
 import numpy as np
 
 from tests.support.native_layers import convolution
 from tests.support.operator_models import OperatorModel
 from tests.support.reference import import_model
+from tinygen.kernels.native import linear
 from tinygen.kernels.native.convolution import direct_convolution
 from tinygen.kernels.native.linear import SHIFT, LinearRequantization, linear_requantization
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
@@ -57,6 +60,25 @@ def test_one_multiplication_equals_the_double_rounding() -> None:
         right = stage.clamp.apply(requantize(sums, multiplier, shift) + stage.output.type.zero_point)
         assert np.array_equal(stage.clamp.apply(_linear(linear, short, sums)), right), f"seed {seed}"
     assert proven > LAYERS // 10
+
+
+def test_the_smallest_number_is_added() -> None:
+    """Against all there are, by size; of a number and its negative the latter."""
+    random, sizes = Random(0), np.arange(1, 1 << 12)
+    by_size = np.concatenate(([0], np.stack((-sizes, sizes), axis=1).ravel()))
+    found = 0
+    for case in range(2000):
+        multiplier, least = random.randrange(1, 1 << random.randrange(1, 32)), random.randrange(-1 << 40, 1 << 40)
+        end = least + random.randrange(-2, 1 << random.randrange(2, 35))
+        if case % 2:  # what is reached is just below the end, or the least
+            end = random.choice(sizes.tolist()) * multiplier + random.choice((0, 1))
+            least = end - random.randrange(1, 1 << random.randrange(1, 35))
+        reached = -((by_size * multiplier - least) >> 32)  # the least offset that takes u to `least`
+        fits = by_size * multiplier + (reached << 32) < end
+        expected = (int(by_size[fits.argmax()]), int(reached[fits.argmax()])) if fits.any() else None
+        assert linear._split(multiplier, least, end, len(sizes)) == expected
+        found += expected is not None and expected[0] != 0
+    assert 200 < found < 1800
 
 
 def test_left_shifts_are_refused() -> None:

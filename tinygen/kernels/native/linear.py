@@ -14,7 +14,7 @@ These are bounds of u; what is to be added to the bias is searched so that u lie
 """
 
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -29,7 +29,7 @@ _STEPS = 1 << (32 + SHIFT)  # of u for one of the output
 _LARGEST_RIGHT = 22  # shift for which int64 holds all products here
 _MULTIPLIERS = range(-8, 9)  # that are tried, around the nearest one
 _ADDED = (1 << 12, 1 << 17)  # most that is added to a bias, a second time for channels without a solution
-_MOST_KNOWN = 1 << 15  # channels: tiles of one operator have the same ones, and a search takes milliseconds
+_MOST_KNOWN = 1 << 15  # channels: tiles of one operator have the same ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,26 +88,39 @@ def _channel(
 
 
 def _split(multiplier: int, least: int, end: int, most: int) -> tuple[int, int] | None:
-    """The smallest `added`, up to `most`, and its `offset` whose u is at least `least` and below `end`.
+    """The smallest `added`, up to `most`, and its `offset` whose u is at least `least` and below `end`; of a number and
+    its negative the latter.
 
-    The least offset that takes u to `least` takes it beyond by what is left of added * multiplier - least modulo 2**32.
+    The least offset that takes u to `least` takes it beyond by what is left of added * multiplier - least modulo 2**32,
+    which is to be less than `end - least`.
     """
     if least >= end:
         return None
-    beyond = _by_size(most).astype(np.uint32) * np.uint32(multiplier) - np.uint32(least & _MASK)
-    is_right = beyond <= np.uint32(min(end - least - 1, _MASK))
-    best = int(is_right.argmax())
-    if not is_right[best]:
-        return None
-    added = int(_by_size(most)[best])
-    return added, -((added * multiplier - least) >> 32)  # rounded up
+    low, high = least & _MASK, (least & _MASK) + min(end - least - 1, _MASK)
+    if low == 0 or high > _MASK:
+        return 0, -(-least >> 32)  # rounded up
+    up, down = _first_within(multiplier, _MASK + 1, low, high), _first_within(-multiplier, _MASK + 1, low, high)
+    added = min((-down, up), key=abs)
+    return (added, -((added * multiplier - least) >> 32)) if abs(added) <= most else None
 
 
-@cache
-def _by_size(most: int) -> Int64Array:
-    """0, -1, 1, -2, 2, and so on."""
-    sizes = np.arange(1, most + 1)
-    return np.concatenate(([0], np.stack((-sizes, sizes), axis=1).ravel()))
+def _first_within(factor: int, modulus: int, low: int, high: int) -> int:
+    """The smallest number whose product with `factor`, modulo `modulus`, is from `low` to `high`, which are above 0 and
+    below the modulus; the modulus, which is more than any, where there is none.
+
+    As Euclid's algorithm: either a multiple of the factor lies there, or as many times the modulus as are taken off are
+    the smallest number for which there is room for one, which is the same question modulo the factor.
+    """
+    factor %= modulus
+    if not factor:
+        return modulus
+    if 2 * factor > modulus:  # count downwards: at most half is left of the modulus each time
+        factor, low, high = modulus - factor, modulus - high, modulus - low
+    first = -(-low // factor)
+    if first * factor <= high:
+        return first
+    often = _first_within(modulus, factor, -high % factor, -low % factor)
+    return modulus if often == factor else -(-(low + often * modulus) // factor)
 
 
 def _fits(low: int, high: int, multiplier: int, offset: int) -> bool:
