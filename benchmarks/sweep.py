@@ -22,6 +22,7 @@ from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import count, islice
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import onnx
@@ -48,6 +49,8 @@ from tinygen.sweeping.sweep import Models, Sweep, plan_of
 BOARDS = ("mps2-an382", "mps2-an386", "mps3-an547", "mps2-an385")  # Cortex-M0, M4, M55, M3
 GOALS = {"rate": 8.0, "overhead_ms": 5.0, "efficiency": 0.9}
 _OUT = Path(__file__).with_suffix("")
+_WORKERS = 2
+_ROUNDS = 10_000_000  # of an empty loop
 _CANDIDATES = 1_000
 _RAM = 40  # of them with -O ram
 _ALONE = 5  # candidates that are inspected one process at a time
@@ -66,7 +69,8 @@ _TIMES = ("parent_ms", "scheduler_ms", "workers_ms")
 _INTRODUCTION = f"""# Sweeps
 
 By `python -m benchmarks.sweep`: `tinygen sweep` with two workers on a machine of two cores. Rates are points by process
-time of all that a sweep runs, which other work of the machine changes little. Candidates come from
+time of all that a sweep runs. How fast the machine was meanwhile, which others may share, is told by ten million rounds
+of an empty loop of Python in each of two processes at once, before and behind. Candidates come from
 [examples/families.py](../examples/families.py); boards are {", ".join(BOARDS)} (Cortex-M0, M4, M55 and M3), with
 `-O time` and `--kernels auto`.
 """
@@ -81,8 +85,8 @@ of them failed, **{points_a_second:.1f} points a second and core** (goal: at lea
 the workers, and the script that makes the networks, which is part of the process that sweeps. A point takes
 {median:.0f} ms in the median and {longest:.0f} ms at most; of each candidate the first one imports it.
 
-`tinygen inspect`, one process a point, makes {alone:.2f} a second and core, on {alone_points} points of the same
-candidates: the sweep is {times:.0f} times as fast.
+An empty loop took {loop:.2f} s meanwhile. `tinygen inspect`, one process a point, makes {alone:.2f} a second and core,
+on {alone_points} points of the same candidates: the sweep is {times:.0f} times as fast.
 """
 _OVERHEAD = """
 ## Overhead
@@ -97,7 +101,7 @@ _MEMORY = """
 {points:,} points in one sweep, {failures} of them failed: {candidates:,} small keyword networks from a generator, which
 is asked for the next one when there is room. Peak memory of the process that sweeps: {before:.0f} MiB before,
 {tenth:.0f} MiB after a tenth of the candidates, **{end:.0f} MiB at the end**, with all rows; of the larger worker
-{worker:.0f} MiB. Rate: {points_a_second:.1f} points a second and core.
+{worker:.0f} MiB. Rate: {points_a_second:.1f} points a second and core; an empty loop took {loop:.2f} s.
 """
 _SCALING = """
 ## Scaling, simulated
@@ -193,7 +197,7 @@ def ram() -> dict[str, Any]:
 
 def _recorded(members: Iterator[Member], goal: str) -> dict[str, Any]:
     begin = _process_seconds()
-    swept = _swept(_networks(members), Cluster(workers=2), by_process_time, goal=goal)
+    swept = _swept(_networks(members), Cluster(workers=_WORKERS), by_process_time, goal=goal)
     seconds = _process_seconds() - begin
     rows = swept.rows
     each = [[row["seconds"] for row in rows[first : first + len(BOARDS)]] for first in range(0, len(rows), len(BOARDS))]
@@ -238,7 +242,7 @@ def overhead() -> dict[str, Any]:
     def seconds(candidates: int, boards: Sequence[str]) -> float:
         begin = _process_seconds()
         models = ((f"m{number}", number.to_bytes(8, "big") + bytes(_MODEL_BYTES)) for number in range(candidates))
-        _swept(models, Cluster(workers=2), nothing, boards)
+        _swept(models, Cluster(workers=_WORKERS), nothing, boards)
         return _process_seconds() - begin
 
     start = seconds(1, BOARDS)
@@ -257,7 +261,7 @@ def many() -> dict[str, Any]:
             peaks[index] = _peak_bytes()
             yield candidate
 
-    swept = _swept(watched(), Cluster(workers=2))
+    swept = _swept(watched(), Cluster(workers=_WORKERS))
     return {
         "points": len(swept.rows),
         "failures": swept.failures,
@@ -440,6 +444,7 @@ def page(found: Mapping[str, Any]) -> str:
         "alone": alone["points_a_second"],
         "alone_points": alone["points"],
         "times": rate["points_a_second"] / alone["points_a_second"],
+        "loop": rate["loop_s"],
     }
     cost = {
         "empty": _EMPTY,
@@ -460,7 +465,7 @@ def page(found: Mapping[str, Any]) -> str:
         "goal": GOALS["efficiency"],
         **_scaling_fields(*({goal: found[part][goal] for goal in _GOALS} for part in ("scaling", "queue"))),
     }
-    memory = {**many, **sizes, "candidates": _MANY}
+    memory = {**many, **sizes, "candidates": _MANY, "loop": many["loop_s"]}
     others = [part for part in PARTS if found[part].get("engine") != found["scaling"]["engine"]]
     notes = _INTRODUCTION + (_ENGINES.format(others=", ".join(f"`{part}`" for part in others)) if others else "")
     pairs = (_RATE, speed), (_OVERHEAD, cost), (_MEMORY, memory), (_SCALING, simulated)
@@ -501,14 +506,25 @@ def _engine() -> str:
     return digest_of(tuple(sorted(Path(tinygen.sweeping.__file__).parent.glob("*.py"))))[:8]
 
 
+def loop_seconds() -> float:
+    """Process time of an empty loop of Python, the mean of two processes at once."""
+    code = (
+        f"import time\nbegin = time.process_time()\nfor _ in range({_ROUNDS}): pass\nprint(time.process_time() - begin)"
+    )
+    line = [sys.executable, "-c", code]
+    started = [subprocess.Popen(line, stdout=subprocess.PIPE, text=True) for _ in range(_WORKERS)]
+    return mean(float(process.communicate()[0]) for process in started)
+
+
 def main(parts: Sequence[str]) -> None:
     """Measure, store, write the page."""
     file = _OUT.with_suffix(".json")
     found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     for part in parts or PARTS:
         line = [sys.executable, "-m", "benchmarks.sweep", "--measure", part]
+        before = loop_seconds()
         measured = json.loads(subprocess.run(line, check=True, stdout=subprocess.PIPE, text=True).stdout)
-        found[part] = {**measured, "engine": _engine()}
+        found[part] = {**measured, "loop_s": round(mean((before, loop_seconds())), 2), "engine": _engine()}
         ordered = {name: found[name] for name in PARTS if name in found}
         file.write_text(f"{json.dumps(ordered)}\n", encoding="utf-8")
     if found.keys() >= PARTS.keys():

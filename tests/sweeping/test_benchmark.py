@@ -33,10 +33,14 @@ def test_one_command_writes_the_whole_page_of_one_engine(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(sweep, "_OUT", tmp_path / "sweep")
     monkeypatch.setattr("subprocess.run", measured)
+    loops = iter(range(100))
+    monkeypatch.setattr(sweep, "loop_seconds", lambda: float(next(loops)))
     sweep.main(())
     assert asked == ["rate", "ram", "alone", "overhead", "many", "scaling", "queue"]
     stored = json.loads((tmp_path / "sweep.json").read_text(encoding="utf-8"))
     text = (tmp_path / "sweep.md").read_text(encoding="utf-8")
+    assert [part["loop_s"] for part in stored.values()] == [0.5, 2.5, 4.5, 6.5, 8.5, 10.5, 12.5]
+    assert "An empty loop took 0.50 s" in text and "; an empty loop took 8.50 s" in text
     assert page(stored) == text and "Measured with another version" not in text
     stored["many"]["engine"] = "earlier"
     assert "than *Scaling*: `many`.\n" in page(stored)
