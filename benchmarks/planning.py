@@ -168,7 +168,7 @@ def _table(rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def main() -> None:
-    """Measure and write the tables, row by row: long chains take minutes."""
+    """Measure, print the rows as they come, as long chains take minutes, and write the page once all are there."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     others = [Path(name) for name in sys.argv[2:]] or sorted(_OPEN.glob("*_int8.tflite"))
     text = _INTRODUCTION
@@ -182,8 +182,9 @@ def main() -> None:
         done = []
         for row in rows:
             done.append(row)
-            Path(__file__).with_suffix(".md").write_text(f"{text}\n{_table(done)}", encoding="utf-8")
+            print(*row, sep=", ", flush=True)
         text = f"{text}\n{_table(done)}{following}"
+    Path(__file__).with_suffix(".md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
