@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from tests.support.control_models import branch_model
+from tests.support.reference import import_model
 from tinygen import passes
 from tinygen.errors import VerifyError
 from tinygen.ir.graph import Graph, Op, Port, Source
@@ -104,3 +106,12 @@ def test_every_pass_is_verified() -> None:
 
     with pytest.raises(VerifyError, match="breaking"):
         passes.run(GOOD, [breaking, lambda _: GOOD])
+
+
+def test_what_changes_in_subgraphs_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the graph around them, too, whether or not a pass changes that one afterwards."""
+    stages: list[tuple[str, str]] = []
+    monkeypatch.setattr(passes, "verify", lambda graph, after: stages.append((graph.name, after)))
+    graph = import_model(branch_model())
+    passes.run(graph, ())
+    assert stages == [("y:else", "subgraphs"), (graph.name, "subgraphs")], "a branch has branches, too"

@@ -65,7 +65,11 @@ def run(graph: Graph, passes: Sequence[Pass] = PASSES, observe: Callable[[str, G
 def _with_subgraphs(graph: Graph, passes: Sequence[Pass]) -> Graph:
     """The graph with its subgraphs after all passes."""
     changed: dict[Op, Op] = {op: _with_own_subgraphs(op, passes) for op in graph.ops if isinstance(op, ControlFlow)}
-    return replace(graph, ops=tuple(changed.get(op, op) for op in graph.ops)) if changed else graph
+    if not changed:
+        return graph
+    whole = replace(graph, ops=tuple(changed.get(op, op) for op in graph.ops))
+    verify(whole, "subgraphs")
+    return whole
 
 
 def _with_own_subgraphs(op: ControlFlow, passes: Sequence[Pass]) -> Op:
