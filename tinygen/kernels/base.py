@@ -111,15 +111,14 @@ class Toolbox:
         return dict(self.growths)
 
     @property
-    def of_library_depends_on(self) -> Hashable:
-        """What the library's kernels, and tinygen's own of other operators, depend on."""
-        core = self.library, self.isa, self.has_thumb2
-        return *core, self.mixes_kernels, self.works_in_place, self.templates, self.plans
-
-    @property
-    def native_depend_on(self) -> Hashable:
+    def native_depend_on(self) -> tuple[Hashable, ...]:
         """What native kernels depend on, beside `tallest_tile_of` an operator's weights."""
         return self.library, self.isa, self.has_thumb2
+
+    @property
+    def of_library_depends_on(self) -> tuple[Hashable, ...]:
+        """What the library's kernels, and tinygen's own of other operators, depend on."""
+        return *self.native_depend_on, self.mixes_kernels, self.works_in_place, self.templates, self.plans
 
     @property
     def has_dsp_kernels(self) -> bool:
