@@ -124,24 +124,25 @@ class Branching:
             bounds = _with_bound(bounds, node.low, node.high, node.distance)
         if bounds.diagonal().max() > 0:
             return None
-        placed = chosen[self._first] & chosen[self._second]
+        placed = (chosen[self._first] & chosen[self._second]).nonzero()[0]  # only intervals between these count
+        forth, back, low, high = (each[placed] for each in (self._forth, self._back, self._low, self._high))
         while True:
-            least, opposite = bounds.take(self._forth), bounds.take(self._back)  # the most, and its opposite
-            above, below = placed & (least > self._low), placed & (opposite > -self._high)
+            least, opposite = bounds.take(forth), bounds.take(back)  # the most, and its opposite
+            above, below = least > low, opposite > -high
             both = above & below
             if both.any():
-                self._weights[both] += 1
+                self._weights[placed[both]] += 1
                 return None
-            upwards = (above & (least < self._high)).nonzero()[0].tolist()
-            downwards = (below & (opposite < -self._low)).nonzero()[0].tolist()
+            upwards = placed[above & (least < high)].tolist()
+            downwards = placed[below & (opposite < -low)].tolist()
             if not upwards and not downwards:
                 return node._replace(bounds=bounds)
-            for gap, (low, high, distance) in chain(
+            for gap, (lower, higher, distance) in chain(
                 ((gap, self._above[gap]) for gap in upwards), ((gap, self._below[gap]) for gap in downwards)
             ):
-                if bounds.item(low, high) < distance:
-                    bounds = _with_bound(bounds, low, high, distance)
-                    if bounds.item(low, low) > 0:
+                if bounds.item(lower, higher) < distance:
+                    bounds = _with_bound(bounds, lower, higher, distance)
+                    if bounds.item(lower, lower) > 0:
                         self._weights[gap] += 1
                         return None
 
@@ -174,9 +175,8 @@ class Branching:
 
 def _with_bound(bounds: _Bounds, low: int, high: int, distance: int) -> _Bounds:
     """All bounds that follow from one more, where all that follow from the others are there."""
-    through: _Bounds = bounds[:, low : low + 1] + distance + bounds[high : high + 1, :]
-    np.maximum(bounds, through, out=through)
-    return through
+    through: _Bounds = bounds[:, low, np.newaxis] + (bounds[high] + distance)
+    return np.maximum(bounds, through, out=through)
 
 
 def _with(blocks: _Set, others: list[int]) -> _Set:
