@@ -172,14 +172,14 @@ def _check_refilled(problem: Problem, order: list[int], change: Change, before: 
 
 
 def test_moves_of_planning_image_classification(monkeypatch: pytest.MonkeyPatch) -> None:
-    """114,235 for two points of the curve, before searches began with what was found for much the same segments, and
-    looks ended where the kernels that may still have room save too little."""
+    """114,235 for two points of the curve, before searches began with what was found for much the same segments, looks
+    ended where the kernels that may still have room save too little, and only what is chosen was placed thoroughly."""
     graph = run(import_tflite(shared_file("models/mlperf_tiny/pretrainedResnet_quant.tflite")))
     walks: list[Walk] = []
     begin = Walk.__init__
 
-    def beginning(self: Walk, problem: Problem, order: list[int], seed: int = 0) -> None:
-        begin(self, problem, order, seed)
+    def beginning(self: Walk, problem: Problem, order: list[int]) -> None:
+        begin(self, problem, order)
         walks.append(self)
 
     monkeypatch.setattr(Walk, "__init__", beginning)
@@ -187,4 +187,4 @@ def test_moves_of_planning_image_classification(monkeypatch: pytest.MonkeyPatch)
     assert plan(graph, _M4, toolbox).arena_bytes <= 12_384
     moves = sum(walk.moves for walk in walks)
     print(f"{moves} moves of {len(walks)} walks")
-    assert moves <= 56_000
+    assert moves <= 29_000

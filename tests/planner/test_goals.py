@@ -141,8 +141,8 @@ def test_more_effort_never_gives_a_larger_arena(graph: Graph) -> None:
 def _scale_effort(patch: pytest.MonkeyPatch, times: float) -> None:
     """All budgets of placements and of what is tried."""
     for effort, budget in BUDGETS.items():
-        moves, nodes, on = (int(times * count) for count in (budget.moves, budget.nodes, budget.moves_on))
-        patch.setitem(BUDGETS, effort, replace(budget, moves=moves, nodes=nodes, moves_on=on))
+        moves, nodes = (int(times * count) for count in (budget.moves, budget.nodes))
+        patch.setitem(BUDGETS, effort, replace(budget, moves=moves, nodes=nodes))
     for name in ("MOST_TRIES", "MOST_IN_VAIN"):
         patch.setattr(splitting, name, int(times * getattr(search_work, name)))
     patch.setattr(segmentation, "MOST_LOOKS", int(times * search_work.MOST_LOOKS))

@@ -23,8 +23,9 @@ from tinygen.planner.memory.block import (
     whole_block,
 )
 from tinygen.planner.memory.branching import Answer, Branching
-from tinygen.planner.memory.effort import BUDGETS, Effort
+from tinygen.planner.memory.effort import BUDGETS, TRIAL, Effort
 from tinygen.planner.memory.first_fit import Problem
+from tinygen.planner.memory.local_search import Walk
 from tinygen.planner.memory.placement import arena_bytes, place
 from tinygen.planner.schedule import solver
 from tinygen.planner.schedule.solver import Solver
@@ -193,16 +194,40 @@ def test_a_bound_that_is_met_ends_the_search(monkeypatch: pytest.MonkeyPatch) ->
     assert arena_bytes(place(blocks, solver=Solver.CP_SAT)) == 12
 
 
-def test_a_thorough_search_walks_again_from_other_orders_and_from_its_best(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thorough_search_walks_again_from_other_orders(monkeypatch: pytest.MonkeyPatch) -> None:
     """Never worse than one walk, better for some blocks."""
     problems = [
         [(block,) for block in _cut_block(Random(seed), pieces)] for seed, pieces in ((0, 60), (0, 80), (3, 120))
     ]
     monkeypatch.setattr(Branching, "within", lambda *_: Answer())
     several = [arena_bytes(placement.place(problem)) for problem in problems]
-    monkeypatch.setitem(BUDGETS, Effort.THOROUGH, replace(BUDGETS[Effort.THOROUGH], other_orders=0, walks_on=0))
+    monkeypatch.setitem(BUDGETS, Effort.THOROUGH, replace(BUDGETS[Effort.THOROUGH], other_orders=0))
     one = [arena_bytes(placement.place(problem)) for problem in problems]
     assert all(a <= b for a, b in zip(several, one, strict=True)) and sum(several) < sum(one)
+
+
+def test_the_better_half_of_walks_from_other_orders_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks without alternatives have four orders in all, so one of three walks does."""
+    begun: list[tuple[Walk, Problem, Sequence[int]]] = []
+    begin = Walk.__init__
+
+    def beginning(self: Walk, problem: Problem, order: Sequence[int]) -> None:
+        begin(self, problem, order)
+        begun.append((self, problem, order))
+
+    monkeypatch.setattr(Branching, "within", lambda *_: Answer())
+    with monkeypatch.context() as patch:
+        patch.setattr(Walk, "__init__", beginning)
+        placement.place([(block,) for block in _cut_block(Random(3), 120)])
+    trial = BUDGETS[Effort.THOROUGH].moves // TRIAL
+    on: list[int] = []
+    left: list[int] = []
+    for walk, problem, order in begun[1:]:
+        again = Walk(problem, order)
+        list(again.go_on(trial))
+        (on if walk.moves > trial else left).append(again.bytes)
+    assert (len(on), len(left)) == (1, 2)
+    assert max(on) <= min(left)
 
 
 @pytest.mark.parametrize("is_installed", [False, True])

@@ -9,8 +9,9 @@ from tinygen import targets
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.window import HW
 from tinygen.planner.chains.network import Network
-from tinygen.planner.chains.segment import Segment
+from tinygen.planner.chains.segment import PlacedBlocks, Segment
 from tinygen.planner.cost.choice import select
+from tinygen.planner.memory.effort import Effort
 from tinygen.planner.search.findings import Findings
 from tinygen.planner.search.kernel_finder import Upgrade
 from tinygen.planner.search.segmentation import SegmentationSearch
@@ -58,17 +59,19 @@ def test_what_has_no_room_for_them_stays_and_what_has_takes_all() -> None:
     found, able = _found()
     assert able.upgrades
     least = found.placed(able.segments).arena_bytes
-    assert upgraded(found, able, 1 << 20, inf, may_grow=True) == able.together.segments
+    taken = upgraded(found, able, 1 << 20, inf, Effort.QUICK, may_grow=True)
+    assert taken is not None
+    assert taken.segments == able.together.segments
     for may_grow in (True, False):
-        taken = upgraded(found, able, least, inf, may_grow=may_grow)
+        taken = upgraded(found, able, least, inf, Effort.QUICK, may_grow=may_grow)
         assert taken is not None
-        assert found.placed(taken).arena_bytes <= least
+        assert found.placed(taken.segments).arena_bytes <= least
 
 
 def test_a_search_that_cannot_save_enough_places_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     found, able = _found()
     monkeypatch.setattr(Findings, "fits", lambda *_: pytest.fail("placed"))
-    assert upgraded(found, able, 1 << 20, able.fewest_instructions, may_grow=True) is None
+    assert upgraded(found, able, 1 << 20, able.fewest_instructions, Effort.QUICK, may_grow=True) is None
 
 
 def test_a_search_ends_once_what_is_left_saves_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,5 +85,27 @@ def test_a_search_ends_once_what_is_left_saves_too_little(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(Findings, "fits", in_vain)
     below = able.fewest_instructions + 1
-    assert upgraded(found, able, 1 << 20, below, may_grow=True) is None
+    assert upgraded(found, able, 1 << 20, below, Effort.QUICK, may_grow=True) is None
     assert len(tried) <= 2
+
+
+def test_what_is_chosen_is_settled_in_the_arena_that_a_thorough_search_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What saves little has room as long as that is not known; where nothing smaller is found it stays."""
+    found, _ = _found()
+    arenas = {Effort.QUICK: 1400, Effort.THOROUGH: 1300}
+
+    def place(_: Findings, __: tuple[Segment, ...], effort: Effort, limit: int | None = None) -> PlacedBlocks:
+        return PlacedBlocks({}, frozenset(), limit or arenas[effort])
+
+    def fits(_: Findings, segments: tuple[Segment, ...], limit: int, *__: object) -> bool:
+        return limit >= (1350 if segments[0].scratch[1] else 1200)
+
+    monkeypatch.setattr(Findings, "place", place)
+    monkeypatch.setattr(Findings, "fits", fits)
+    taken = upgraded(found, _able(), 1 << 20, inf, Effort.QUICK, may_grow=False)
+    assert taken is not None
+    assert (taken.segments[0].scratch, taken.bytes) == ((900, 200), 1400)
+    settled = taken.settled(found)
+    assert (settled.segments[0].scratch, settled.bytes) == ((900, 0), 1300)
+    arenas[Effort.THOROUGH] = 1400
+    assert taken.settled(found).segments == taken.segments

@@ -22,15 +22,14 @@ class PlacementBudget:
     moves: int  # of a walk
     nodes: int  # of a look whether anything smaller is there
     other_orders: int = 0  # that walks start from, beside the best one
-    walks_on: int = 0  # walks from the best that was found
-    moves_on: int = 0  # of each of these
 
 
 BUDGETS = {
     Effort.QUICK: PlacementBudget(moves=300, nodes=40),
     Effort.FAIR: PlacementBudget(moves=3000, nodes=600),
-    Effort.THOROUGH: PlacementBudget(moves=3000, nodes=600, other_orders=3, walks_on=2, moves_on=1200),
+    Effort.THOROUGH: PlacementBudget(moves=3000, nodes=600, other_orders=4),
 }
+TRIAL = 3  # one of so many moves of a walk tells whether it is worth the others, beside walks from other orders
 FIRST_MOVES = 40  # before it is asked whether anything smaller is there
 WALK_WORK = 3_000_000  # forbidden distances that all moves of a walk look at: fewer moves where there are many
 LAYOUTS_WORK = 16_000_000  # of all walks for all layouts of whole tensors: the best so far does, then

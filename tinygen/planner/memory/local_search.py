@@ -1,7 +1,7 @@
 """Local search for a better first-fit order, and for which of its alternative blocks each item takes.
 
 Late-acceptance hill climbing (Burke and Bykov, 2017): a move may worsen the arena up to what it was some moves ago.
-Bounded by a number of moves, with given seeds: the same blocks always give the same offsets.
+Bounded by a number of moves, with a given seed: the same blocks always give the same offsets.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +15,7 @@ _MEMORY = (
     40  # moves that acceptance looks back. With 10 more placements are as small as any that is known, but of whole
 )
 # plans some get worse: the room that is left then goes to arenas with less scratch, and more instructions
+_SEED = 0
 _Order = tuple[int, ...]
 
 
@@ -28,13 +29,12 @@ class FoundOffsets:
 
 
 class Walk:
-    """A walk from order to order, which can be gone on with. Those of different seeds, whole numbers from 0, take
-    different ways."""
+    """A walk from order to order, which can be gone on with."""
 
-    def __init__(self, problem: Problem, order: Sequence[int], seed: int = 0) -> None:
+    def __init__(self, problem: Problem, order: Sequence[int]) -> None:
         self.moves = 0  # so far
         self._problem = problem
-        self._random = Random(seed)
+        self._random = Random(_SEED)
         self._best = self._here = _Place(problem, tuple(order), problem.fill(order))
         self._met_cache: dict[_Order, _Place] = {}  # places that were found,
         self._above_cache: dict[_Order, int] = {}  # and what those are above that were not

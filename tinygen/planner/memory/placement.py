@@ -6,7 +6,7 @@ from itertools import chain
 
 from tinygen.planner.memory.block import Block, InPlace
 from tinygen.planner.memory.branching import Branching
-from tinygen.planner.memory.effort import BUDGETS, EXACT_TIME, FIRST_MOVES, NODE_WORK, UNITS_OF_NODE, Effort
+from tinygen.planner.memory.effort import BUDGETS, EXACT_TIME, FIRST_MOVES, NODE_WORK, TRIAL, UNITS_OF_NODE, Effort
 from tinygen.planner.memory.exact import solve
 from tinygen.planner.memory.first_fit import Problem
 from tinygen.planner.memory.local_search import FoundOffsets, Walk
@@ -124,14 +124,14 @@ class PlacementSearch:
         yield from self._walked(self._walk, BUDGETS[Effort.FAIR].moves)
 
     def _thoroughly(self) -> Iterator[None]:
-        """Walks from other orders, which end in different valleys, then some that get down to the ground of the
-        deepest."""
+        """Walks from other orders, which end in different valleys: all of them a while, the better half on (successive
+        halving: Jamieson and Talwalkar, 2016)."""
         budget = BUDGETS[Effort.THOROUGH]
-        for order in self._other_orders[: budget.other_orders]:
-            yield from self._walked(Walk(self._problem, order), budget.moves)
-        yield from self._compared(Effort.THOROUGH)
-        for seed in range(1, budget.walks_on + 1):
-            yield from self._walked(Walk(self._problem, self._found.order, seed), budget.moves_on)
+        walks = [Walk(self._problem, order) for order in self._other_orders[: budget.other_orders]]
+        for walk in walks:
+            yield from self._walked(walk, budget.moves // TRIAL)
+        for walk in sorted(walks, key=lambda walk: walk.bytes)[: len(walks) // 2]:
+            yield from self._walked(walk, budget.moves)
         yield from self._compared(Effort.THOROUGH)
 
     def _walked(self, walk: Walk, moves: int) -> Iterator[None]:

@@ -34,7 +34,7 @@ from tinygen.planner.search.search_work import (
 )
 from tinygen.planner.search.segmentation import Segmentation, SegmentationSearch
 from tinygen.planner.search.split import split_with
-from tinygen.planner.search.upgrades import Upgradable, upgraded
+from tinygen.planner.search.upgrades import Upgradable, Upgraded, upgraded
 from tinygen.targets.board import Board
 
 # a plan of less than so many bytes, if there is one; with what is known of segments and placements
@@ -107,13 +107,20 @@ class _Planner:
         self._board = board
         self._toolbox = toolbox
         self._slack = slack
+        # For the arenas of plans that are chosen from: a step less hardly changes which one the slack leaves.
+        self._effort = Effort.FAIR if slack else Effort.THOROUGH
         self._found = Findings(network, toolbox, solver, most_units, watch, known)
         self._search = SegmentationSearch(self._found, extra_macs)
         self._splits: dict[tuple[Segment, ...], Schedule] = {}
+        self._upgrades: dict[tuple[Segment, ...], Upgraded] = {}  # by what they made of segments
         self._turned: dict[Segmentation, tuple[Segment, ...]] = {}
 
     def plan(self, limit_bytes: int | None, smaller: Smaller | None = None) -> Schedule:
         """What the objective asks for, by the rules of `goals`."""
+        return self._settled(self._chosen(limit_bytes, smaller))
+
+    def _chosen(self, limit_bytes: int | None, smaller: Smaller | None) -> Schedule:
+        """The same, of what is placed as well as what it is chosen from."""
         self._found.work.seek("the smallest arena")
         without = self._search.smallest()
         if fitting := self._fitting(limit_bytes):
@@ -152,7 +159,7 @@ class _Planner:
 
     def _traded(self, least: Segmentation, limit_bytes: int | None, smaller: Smaller | None) -> Schedule:
         """The point of the curve that memory as the goal takes; the smallest arena, where it is alone there."""
-        own_bytes = self._arena_bytes(self._directed(least))
+        own_bytes = self._found.place(self._directed(least), self._effort).arena_bytes
         self._found.work.found(own_bytes)
         with_fewer = smaller(own_bytes, self._found.known) if smaller else None
         least_bytes = with_fewer.arena_bytes if with_fewer else own_bytes
@@ -244,7 +251,7 @@ class _Planner:
             if self._found.fits(segments, limit_bytes, Effort.THOROUGH):
                 improved = self._improved(segments, limit_bytes)
                 upgraded = self._upgraded(improved, limit_bytes, below)
-                return self._split(upgraded) if upgraded else None
+                return self._split(upgraded.segments) if upgraded else None
         return None
 
     def _tries(self, limit_bytes: int, least: Segmentation | None) -> Iterator[Segmentation]:
@@ -306,12 +313,25 @@ class _Planner:
                 in_vain += 1
         return chosen
 
-    def _upgraded(self, segments: tuple[Segment, ...], limit: int, below: float) -> tuple[Segment, ...] | None:
+    def _upgraded(self, segments: tuple[Segment, ...], limit: int, below: float) -> Upgraded | None:
         """The segments with faster kernels for single calls, as far as there is room. None where that is known to run
         no fewer instructions than `below`."""
         upgrades = ((index, upgrade) for index, s in enumerate(segments) for upgrade in self._search.upgrades(s))
         able = Upgradable.of(segments, self._search.instructions(segments), upgrades)
-        return upgraded(self._found, able, limit, below, may_grow=self._toolbox.objective is not Objective.RAM)
+        may_grow = self._toolbox.objective is not Objective.RAM
+        found = upgraded(self._found, able, limit, below, self._effort, may_grow=may_grow)
+        if found:
+            self._upgrades[found.segments] = found
+        return found
+
+    def _settled(self, chosen: Schedule) -> Schedule:
+        """What was chosen, placed as well as it can be where its upgrades are not to grow."""
+        segments = next((segments for segments, schedule in self._splits.items() if schedule is chosen), None)
+        if segments not in self._upgrades:
+            return chosen
+        upgraded = self._upgrades[segments]
+        settled = upgraded.settled(self._found)
+        return chosen if settled is upgraded else split_with(self._found, settled.segments, self._board)
 
 
 def smaller_plans(

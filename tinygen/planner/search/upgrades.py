@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from math import inf
 
 from tinygen.planner.chains.segment import Segment
 from tinygen.planner.memory.effort import Effort
@@ -74,24 +75,59 @@ class Upgradable:
         return Upgradable.of(self.segments, self.instructions, kept)
 
 
-def upgraded(found: Findings, able: Upgradable, limit: int, below: float, *, may_grow: bool) -> _Segments | None:
+@dataclass(frozen=True)
+class Upgraded:
+    """Segments with the upgrades that have room."""
+
+    segments: _Segments
+    with_much: Upgradable  # those that save much are taken, those that save little are left
+    may_grow: bool  # for those as well
+    bytes: int  # that all of them take at most
+    little: float  # instructions
+
+    def settled(self, found: Findings) -> "Upgraded":
+        """With what saves little in the arena that a thorough search finds for the others, if that is smaller.
+
+        Worth its work for what is chosen, not for all that it is chosen from.
+        """
+        if self.may_grow:
+            return self
+        bytes = found.place(self.with_much.segments, Effort.THOROUGH).arena_bytes
+        if bytes >= self.bytes:
+            return self
+        return _with_little(found, self.with_much, bytes, inf, self.little, may_grow=False) or self
+
+
+def upgraded(
+    found: Findings, able: Upgradable, limit: int, below: float, effort: Effort, *, may_grow: bool
+) -> Upgraded | None:
     """The segments with upgrades that have room within a limit, first those that save much. None as soon as it is known
     that they run no fewer instructions than `below`.
 
-    Where they may not grow, what saves little has to do with the bytes that the others take.
+    Where they may not grow, what saves little has to do with the bytes that the others take, placed with so much
+    effort.
     """
     little = CURVE_STEP * able.fewest_instructions
     few = able.only(lambda upgrade: upgrade.saved_instructions <= little)
     much = able.only(lambda upgrade: upgrade.saved_instructions > little)
     taken = _taken(found, much, limit, below + (able.instructions - few.fewest_instructions), little, Effort.FAIR)
-    if taken is None or not few.upgrades:
-        return taken.segments if taken else None
+    if taken is None:
+        return None
     if not may_grow:
-        limit = found.placed(taken.segments).arena_bytes
-    taken = _taken(found, taken.able_to(few.upgrades), limit, below, little, Effort.QUICK)
-    if taken and not may_grow:
+        limit = found.place(taken.segments, effort).arena_bytes
+    return _with_little(found, taken.able_to(few.upgrades), limit, below, little, may_grow=may_grow)
+
+
+def _with_little(
+    found: Findings, with_much: Upgradable, limit: int, below: float, little: float, *, may_grow: bool
+) -> Upgraded | None:
+    """With those that save little as well, as far as they have room."""
+    taken = _taken(found, with_much, limit, below, little, Effort.QUICK)
+    if taken is None:
+        return None
+    if not may_grow:
         found.place_within(taken.segments, limit)
-    return taken.segments if taken else None
+    return Upgraded(taken.segments, with_much, may_grow, limit, little)
 
 
 def _taken(
