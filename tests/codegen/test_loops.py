@@ -132,4 +132,4 @@ def test_vww_in_strips_is_one_nest() -> None:
     assert compiled.schedule.arena_bytes == 8_857
     text = compiled.files["vww_96_int8.c"]
     assert "in 2 strips of columns" in text
-    assert _statements(text) == {"operators_1_to_8_strip": 119, "operators_1_to_8": 1, "operators_9_to_12": 27}
+    assert _statements(text) == {"operators_1_to_8_strip": 118, "operators_1_to_8": 1, "operators_9_to_12": 27}
