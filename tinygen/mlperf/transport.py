@@ -85,6 +85,7 @@ class Transport:
             try:
                 data = data[os.write(self.commands, data) :]
             except OSError as error:
+                time.sleep(_HUNG_UP_S)  # a program that was ended hangs up before it is known to have ended
                 self._check_alive()
                 raise ToolError(f"firmware: the line is broken ({error.strerror}), an answer was expected.") from None
 
