@@ -131,7 +131,7 @@ def _computes_slices(op: Op, channels: int, held: set[Tensor], kept: set[Tensor]
         needed = op.channels_needed(operand, part)
         if needed is None or operand.type.dtype is not DType.INT8:
             return False
-        takes_slice = operand.shape[-1] == channels and needed == part
+        takes_slice = operand.shape[-1:] == (channels,) and needed == part  # numbers have no channels
         if operand in held and not takes_slice:
             return False
         if operand not in held and not (is_pixel(operand) if takes_slice else operand not in kept):
