@@ -39,9 +39,10 @@ By `make bench-dynamic` (`python -m benchmarks.dynamic`); do not edit.
 Keyword spotting of MLPerf Tiny: right answers of 900 inputs, bytes of constants, flash and RAM on Cortex-M4,
 instructions of one inference (QEMU, -O2) and how many times fewer they are than those of the first form. `per-channel`
 is `--quant-granularity per-channel`, by rows is `-O ram --recompute 100%`: layers run twice where their range must be
-known first. Static int8 is `--calibrate` with the other 100 inputs. "of these float32" are filters and biases of layers
-that are not quantized: `kws_ref_model_float32` is a dynamic-range file, whose convolutions are int8, and whose
-depthwise and last layers are float32 in the file, too. What it holds as float32 is not narrowed unasked.
+known first; all else is `-O time`. Static int8 is `--calibrate` with the other 100 inputs. "of these float32" are
+filters and biases of layers that are not quantized: `kws_ref_model_float32` is a dynamic-range file, whose convolutions
+are int8, and whose depthwise and last layers are float32 in the file, too. What it holds as float32 is not narrowed
+unasked.
 """
 _COLUMNS = (
     "form",
@@ -75,7 +76,8 @@ def rows(network: str, data: Path, inputs: Float32Array, classes: Array) -> Iter
         "asymActivation,symWeight, by rows": {"quant_dynamic": "auto", "optimize": "ram", "recompute": "100%"},
         "static int8": {"calibrate": data},
     }
-    for form, options in forms.items():
+    for form, asked in forms.items():
+        options = {"optimize": "time", **asked}
         host = compile_model(model, options_from_text("host", **options))
         right = _right(host, inputs, classes)
         boards = {board: bench(compile_model(model, options_from_text(board, **options))) for board in _BOARDS}

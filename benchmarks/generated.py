@@ -38,8 +38,8 @@ MODELS = (
     _SHARED / "open" / "tflm_mnist_lstm_int8.tflite",
 )
 BOARDS = ("mps2-an385", "mps2-an386", "mps3-an547")
-WAYS: tuple[tuple[Objective | None, Kernels], ...] = (
-    (None, Kernels.AUTO),
+WAYS: tuple[tuple[Objective, Kernels], ...] = (
+    (Objective.BALANCED, Kernels.AUTO),
     (Objective.TIME, Kernels.NATIVE),
     (Objective.RAM, Kernels.AUTO),
     (Objective.BALANCED, Kernels.CMSIS_NN),
@@ -69,7 +69,7 @@ Found = dict[str, Generated]
 def generated(models: Sequence[Path]) -> Iterator[tuple[str, Generated | TinygenError]]:
     """Each combination by its name, with what is generated or why nothing is."""
     for model, board, (objective, kernels) in product(models, BOARDS, WAYS):
-        name = " ".join((model.stem, board, objective.value if objective else "default", kernels.value))
+        name = " ".join((model.stem, board, objective.value, kernels.value))
         try:
             yield name, Generated.of(compile_model(model, Options(board, objective=objective, kernels=kernels)))
         except TinygenError as error:

@@ -14,10 +14,11 @@ from tinygen.kernels.base import Library, Objective
 from tinygen.options import Options
 from tinygen.pipeline import Shared, plan_model
 from tinygen.planner.cost.cost import estimated_instructions
-from tinygen.planner.cost.growth import PLAIN_SHARE, price_of_a_byte
+from tinygen.planner.cost.growth import PLAIN_SHARE, plain_bytes, price_of_a_byte
+from tinygen.planner.knee import MOST_OF_PLAIN
 from tinygen.planner.schedule.constants import const_bytes
 from tinygen.planner.schedule.schedule import Schedule
-from tinygen.planner.search.goals import ESTIMATES_OFF, LOOPS_SAVE, RAM_SLACK
+from tinygen.planner.search.goals import BALANCED_EXTRA, ESTIMATES_OFF, LOOPS_SAVE, RAM_SLACK
 
 MODELS = Path(__file__).resolve().parents[2] / "shared" / "models"
 PAGE = Path(__file__).with_name("goals.md")
@@ -42,7 +43,7 @@ NAMES = (
         )
     ),
 )
-GOALS = (None, *Objective)
+GOALS = tuple(Objective)
 
 _HEAD = f"""\
 # Goals beside each other
@@ -57,7 +58,10 @@ at its own aim by another's (`tests/planner/test_kept_goals.py` holds that for s
   be off, unless it takes {PLAIN_SHARE:.0%} of the plain constants more for each percent that it saves; none with loops
   saves a tenth or more;
 - `-O ram`: none has an arena that is smaller by more than the slack, {RAM_SLACK:.0%};
-- `-O size`: none on whole tensors has fewer bytes of constants; its kernels are the same with CMSIS-NN and without.
+- `-O size`: none on whole tensors has fewer bytes of constants; its kernels are the same with CMSIS-NN and without;
+- `-O balanced`, which is the default: its constants are at most {MOST_OF_PLAIN:g} times those that the library's
+  kernels read; it runs at most {BALANCED_EXTRA:.0%} more instructions than plans with as few, and none is better in
+  RAM, flash and instructions together.
 
 """
 _TABLE = """\
@@ -76,6 +80,11 @@ class Plan:
     calls: int
     is_whole: bool  # on whole tensors
 
+    def is_beaten_by(self, other: "Plan") -> bool:
+        """Whether another one takes less of all, or as much flash."""
+        is_less = other.arena_bytes < self.arena_bytes and other.instructions < self.instructions
+        return is_less and other.const_bytes <= self.const_bytes
+
 
 def planned(schedule: Schedule, library: Library) -> Plan:
     """The figures of a plan."""
@@ -88,10 +97,11 @@ def planned(schedule: Schedule, library: Library) -> Plan:
     )
 
 
-def broken(plans: Mapping[Objective | None, Plan], price: float = 0.0) -> Iterator[str]:
-    """Where a goal does not keep its word; `price`: the instructions that a byte of constants is worth."""
+def broken(plans: Mapping[Objective, Plan], price: float = 0.0, plain_bytes: int | None = None) -> Iterator[str]:
+    """Where a goal does not keep its word; `price`: the instructions that a byte of constants is worth, `plain_bytes`:
+    constants that the library's kernels read."""
     time, ram, size = (plans[goal] for goal in (Objective.TIME, Objective.RAM, Objective.SIZE))
-    for name, other in ((goal.value if goal else "no goal", plan) for goal, plan in plans.items()):
+    for name, other in ((f"-O {goal.value}", plan) for goal, plan in plans.items()):
         worth_it = other.instructions if other.is_whole else other.instructions / (1 - LOOPS_SAVE)
         worth_it += price * max(0, other.const_bytes - time.const_bytes)
         if time.instructions > (1 + ESTIMATES_OFF) * worth_it:
@@ -100,30 +110,46 @@ def broken(plans: Mapping[Objective | None, Plan], price: float = 0.0) -> Iterat
             yield f"-O ram takes {ram.arena_bytes}, {name} {other.arena_bytes} bytes of RAM"
         if other.is_whole and size.const_bytes > other.const_bytes:
             yield f"-O size takes {size.const_bytes}, {name} {other.const_bytes} bytes of constants"
+    if plain_bytes is not None:
+        yield from _off_the_knee(plans, int(MOST_OF_PLAIN * plain_bytes))
 
 
-def _rows(name: str, board: str, plans: Mapping[Objective | None, Plan]) -> Iterator[str]:
+def _off_the_knee(plans: Mapping[Objective, Plan], most_constants: int) -> Iterator[str]:
+    """Where a balanced plan does not keep its word."""
+    own = plans[Objective.BALANCED]
+    if own.const_bytes > most_constants:
+        yield f"-O balanced takes {own.const_bytes} bytes of constants, more than {most_constants}"
+    for goal, other in plans.items():
+        is_small = other.const_bytes <= max(most_constants, own.const_bytes)
+        if is_small and own.instructions > (1 + BALANCED_EXTRA) * other.instructions:
+            yield f"-O balanced runs {own.instructions:,.0f}, -O {goal.value} {other.instructions:,.0f} instructions"
+        if own.is_beaten_by(other):
+            yield f"-O balanced is beaten by -O {goal.value} in RAM, flash and instructions"
+
+
+def _rows(name: str, board: str, plans: Mapping[Objective, Plan]) -> Iterator[str]:
     for goal, plan in plans.items():
-        said = f"`-O {goal.value}`" if goal else "none"
+        said = f"`-O {goal.value}`"
         numbers = (plan.arena_bytes, round(plan.instructions / 1000), plan.const_bytes, plan.calls)
         yield f"| {name.rpartition('/')[2]} | {board} | {said} | {' | '.join(f'{number:,}' for number in numbers)} |\n"
 
 
-def plans_of(model: Path, board: str) -> tuple[dict[Objective | None, Plan], float]:
-    """Of each goal, and without one; and the instructions that a byte of constants is worth to -O time."""
+def plans_of(model: Path, board: str) -> tuple[dict[Objective, Plan], float, int]:
+    """Of each goal, the instructions that a byte of constants is worth to -O time, and the bytes of plain ones."""
     shared = Shared()
     found = {goal: plan_model(model, Options(target=board, objective=goal), shared=shared) for goal in GOALS}
     time = found[Objective.TIME]
     price = price_of_a_byte(time.graph.ops, time.toolbox, None)
-    return {goal: planned(compiled.schedule, compiled.library) for goal, compiled in found.items()}, price
+    plans = {goal: planned(compiled.schedule, compiled.library) for goal, compiled in found.items()}
+    return plans, price, plain_bytes(time.graph.ops, time.toolbox)
 
 
 def main() -> None:
     """Write the page; SystemExit where a goal does not keep its word."""
     text, failures = _HEAD + _TABLE, []
     for name, board in product(NAMES, BOARDS):
-        plans, price = plans_of(MODELS / f"{name}.tflite", board)
-        failures += [f"{name} on {board}: {failure}" for failure in broken(plans, price)]
+        plans, price, plain = plans_of(MODELS / f"{name}.tflite", board)
+        failures += [f"{name} on {board}: {failure}" for failure in broken(plans, price, plain)]
         text += "".join(_rows(name, board, plans))
     PAGE.write_text(text, encoding="utf-8")
     if failures:

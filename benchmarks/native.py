@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tinygen.build.toolchain import for_board
 from tinygen.cycles.timing import UNCHECKED
+from tinygen.kernels.base import Objective
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import compile_model
 from tinygen.report.bench import Bench, OperatorBench, bench
@@ -94,7 +95,10 @@ def compare(page: Page, models: Path) -> Iterator[Comparison]:
 
 
 def _bench(file: Path, board: str, kernels: Kernels) -> Bench:
-    return bench(compile_model(file, Options(target=board, kernels=kernels, may_split=False)), per_op=True)
+    """As fast as the whole flash allows."""
+    flash = load(board).flash_bytes
+    options = Options(board, objective=Objective.TIME, kernels=kernels, may_split=False, flash_bytes=flash)
+    return bench(compile_model(file, options), per_op=True)
 
 
 def markdown(page: Page, compiler: str, comparisons: Sequence[Comparison]) -> str:

@@ -104,7 +104,8 @@ def _beside(is_wide: bool, board: str, units: int) -> str:
         file = folder / "lstm.tflite"
         file.write_bytes(lstm_model(1, layer=layer, cell_scale=2.0**-11)[0])
         built = [
-            compile_model(file, Options(target=board, kernels=each)) for each in (Kernels.CMSIS_NN, Kernels.PORTABLE)
+            compile_model(file, Options(target=board, objective=Objective.TIME, kernels=each))
+            for each in (Kernels.CMSIS_NN, Kernels.PORTABLE)
         ]
         functions = [call.kernel.function for each in built for call in each.schedule.all_calls]
         if [function.split("_")[0] for function in functions] != ["arm", "tg"]:

@@ -56,7 +56,7 @@ class Row:
 
 def rows_of(file: Path, target: str, library: Library) -> Iterator[Row]:
     """All plans of one model; the first is not split."""
-    whole = Options(target=target, kernels=Kernels(library.value), may_split=False)
+    whole = Options(target=target, objective=Objective.TIME, kernels=Kernels(library.value), may_split=False)
     unsplit = compile_model(file, whole)
     inputs = random_samples(unsplit.graph.inputs, 1, 0)
     expected: list[Sample] | None = None

@@ -127,8 +127,8 @@ def test_an_array_of_the_inputs_shape_is_one_sample(tmp_path: Path) -> None:
 
 
 def test_report(model: tinygen.Model) -> None:
-    assert (model.report.arena_bytes, model.report.target, model.report.extra_macs) == (1536, "host", 0)
-    assert "1,536 bytes" in str(model.report)
+    assert (model.report.arena_bytes, model.report.target, model.report.extra_macs) == (768, "host", 0)
+    assert "768 bytes" in str(model.report)
 
 
 @needs_litert

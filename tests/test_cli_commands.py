@@ -60,7 +60,7 @@ BENCH_KEYS = {
 
 
 def test_inspect() -> None:
-    ended = tinygen("inspect", DIGITS, "--json", "--kernels", "portable", "--ops")
+    ended = tinygen("inspect", DIGITS, "--json", "--kernels", "portable", "--ops", "-O", "time")
     document = ended.document
     assert (ended.code, ended.stderr) == (0, "kernels: portable\n")
     assert document.keys() >= INSPECT_KEYS
@@ -114,7 +114,7 @@ def test_inspect_of_an_unsupported_model(tmp_path: Path) -> None:
 
 def test_inspect_prints_tables_without_json() -> None:
     ended = tinygen("inspect", DIGITS, "--ops")
-    assert re.search(r"arena +1,536 bytes of 4,185,856", ended.stdout)
+    assert re.search(r"arena +1,252 bytes of 4,185,856", ended.stdout)
     assert re.search(r"macs +59,648", ended.stdout, re.IGNORECASE)
     assert "arm_softmax_s8" in ended.stdout
     assert tinygen("analyze", DIGITS, "--ops").stdout == ended.stdout
@@ -124,7 +124,17 @@ def test_run_shows_what_litert_computes(tmp_path: Path) -> None:
     samples = np.load(DIGITS_DATA)["in0"][:3]
     np.savez(tmp_path / "x.npz", in0=samples)
     ended = tinygen(
-        "run", DIGITS, "--json", "--input", tmp_path / "x.npz", "--output", tmp_path / "y.npz", "-t", "host"
+        "run",
+        DIGITS,
+        "--json",
+        "--input",
+        tmp_path / "x.npz",
+        "--output",
+        tmp_path / "y.npz",
+        "-t",
+        "host",
+        "-O",
+        "time",
     )
     assert ended.code == 0
     document = ended.document
@@ -196,7 +206,7 @@ def test_run_takes_whole_numbers_in_float_arrays(tmp_path: Path) -> None:
 @pytest.mark.qemu
 @requires_qemu
 def test_bench_and_run_count_the_same() -> None:
-    ended = tinygen("bench", DIGITS, "--json", "--per-op", "--kernels", "portable", "--cc-opt", "s")
+    ended = tinygen("bench", DIGITS, "--json", "--per-op", "--kernels", "portable", "--cc-opt", "s", "-O", "time")
     document = ended.document
     assert (ended.code, ended.stderr) == (0, "kernels: portable\n")
     assert document.keys() >= BENCH_KEYS
@@ -204,7 +214,8 @@ def test_bench_and_run_count_the_same() -> None:
     assert document["ram_bytes"] >= document["arena_bytes"] + document["stack_bytes"]
     assert sum(row["macs"] for row in document["per_op"]) == DIGITS_MACS
     assert sum(row["instructions"] for row in document["per_op"]) == pytest.approx(document["instructions"], rel=0.02)
-    run = tinygen("run", DIGITS, "--json", "-t", "cortex-m4", "--kernels", "portable", "--cc-opt", "s").document
+    asked = ("-t", "cortex-m4", "--kernels", "portable", "--cc-opt", "s", "-O", "time")
+    run = tinygen("run", DIGITS, "--json", *asked).document
     assert run["instructions"] == pytest.approx(document["instructions"], rel=0.001)
 
 

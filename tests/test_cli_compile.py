@@ -67,7 +67,7 @@ def outputs_of(folder: Path, library: Path) -> str:
 def test_document_and_files(tmp_path: Path) -> None:
     out = tmp_path / "out"
     arguments = ("compile", DIGITS, "-o", out, "--json", "--report", "json", "-t", "cortex-m4", "--kernels", "portable")
-    ended = tinygen(*arguments)
+    ended = tinygen(*arguments, "-O", "time")
     document = ended.document
     assert ended.code == 0
     assert document.keys() >= COMPILE_KEYS
@@ -86,7 +86,7 @@ def test_document_and_files(tmp_path: Path) -> None:
 
 def test_which_kernels(tmp_path: Path) -> None:
     portable = tinygen("generate", DIGITS, "-o", tmp_path / "portable", "--kernels", "portable")
-    assert portable.stderr == "kernels: portable\n"
+    assert portable.stderr.splitlines()[0] == "kernels: portable"
     assert (tmp_path / "portable" / "portable").is_dir()
 
 

@@ -253,9 +253,9 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
 
 
 def test_limits_hold_for_all_together(tmp_path: Path) -> None:
-    members = [compile_model(DIGITS, Options(name=name, ram_bytes=1600, target="host")) for name in ("one", "two")]
+    members = [compile_model(DIGITS, Options(name=name, ram_bytes=800, target="host")) for name in ("one", "two")]
     product("fw", members, Joining()).check_fits()
-    with pytest.raises(DoesNotFitError, match=r"its networks need 3,072 bytes of ram, at most 1,600 were expected"):
+    with pytest.raises(DoesNotFitError, match=r"its networks need 1,536 bytes of ram, at most 800 were expected"):
         product("fw", members, Joining(together=(("one", "two"),))).check_fits()
     assert run("compile", DIGITS, "--together", "a,b", "-o", tmp_path / "out").stderr == (
         "tinygen: --together, --cascade: are given for one network, several were expected. Leave them out.\n"

@@ -23,7 +23,7 @@ from tinygen.pipeline import compile_model
 CHECKOUT = Path(__file__).resolve().parents[1]
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 GENERATED_CODE = (CHECKOUT / "docs" / "generated-code.md").read_text(encoding="utf-8")
-INCLUDE = ["-I.", "-Inames", "-Iportable"]
+INCLUDE = ["-I.", "-Inames", "-Iportable", "-Ioperators"]
 MAIN = """
 #include <stdio.h>
 #include "digits.h"

@@ -165,14 +165,14 @@ class Options:
         "fully connected layers and 1x1 convolutions where plans do not fit the flash otherwise, and takes longer.",
         panel=HelpPanel.PLAN,
     )
-    objective: Objective | None = option(
-        None,
+    objective: Objective = option(
+        Objective.BALANCED,
         one_of(Objective),
         "-O",
         "--optimize",
         metavar="GOAL",
-        help="What the plan is chosen for: time (may spend RAM and flash on it), ram, size or balanced. Default: the "
-        "fastest kernels that take no more RAM than the plain ones.",
+        help="What the plan is chosen for: balanced (the least RAM for at most 5 % more instructions than the fastest, "
+        "with constants of at most 1.25 times the plain ones), time (may spend RAM and flash on it), ram or size.",
     )
     input: InputMode = option(
         InputMode.RESIDENT,
@@ -327,14 +327,9 @@ class Options:
         return self.cmsis_nn == WITHOUT_CMSIS_NN
 
     @property
-    def goal(self) -> Objective:
-        """What the plan is chosen for."""
-        return self.objective or Objective.TIME
-
-    @property
-    def may_grow(self) -> bool:
-        """Whether native kernels may take more RAM, and larger weights, than the library's."""
-        return self.objective is not None or self.kernels is Kernels.NATIVE
+    def says_what_flash_costs(self) -> bool:
+        """Whether flash is limited, or exchanged for time, by more than the goal."""
+        return self.flash_bytes is not None or self.flash_per_percent is not None
 
     @property
     def fetches_input(self) -> bool:

@@ -47,10 +47,12 @@ from tinygen.passes.widen_halves import widen_halves
 from tinygen.planner import fit
 from tinygen.planner.cost.choice import instructions
 from tinygen.planner.cost.growth import TILES, exchanging, planned_within
+from tinygen.planner.knee import FoundPlan, balanced_plan
 from tinygen.planner.memory.spill import arena_room
 from tinygen.planner.plan import CurvePoint, PlanRequest, curve, for_graph, plan, with_chosen
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import check_installed
+from tinygen.planner.search.goals import Tradeoff
 from tinygen.planner.search.search_work import Watch
 from tinygen.quant.dynamic.apply import Applied, apply
 from tinygen.quant.errors import Code, DynamicError
@@ -80,6 +82,7 @@ class Compiled:
     dynamic: Applied | None = None  # what is quantized at run time, where that was asked for
     port_states: tuple[PortState, ...] = ()  # pairs of ports that the options make states
     desk: Desk | None = None  # where programs run that `build` makes; None: here, or under QEMU
+    smaller: Tradeoff | None = None  # a plan of less RAM that was found on the way to a balanced one
 
     @property
     def spelling(self) -> Spelling:
@@ -109,7 +112,7 @@ class Compiled:
     @property
     def opt(self) -> Opt:
         """The C compiler's optimisation level."""
-        default = Opt.SIZE if self.options.goal is Objective.SIZE else Opt.TWO
+        default = Opt.SIZE if self.options.objective is Objective.SIZE else Opt.TWO
         return self.options.opt or default
 
     @property
@@ -149,7 +152,7 @@ class Compiled:
         """The plan that another goal of -O would give the same graph, and whose kernels are in it."""
         options = replace(self.options, objective=goal)
         library = choose_library(options)
-        return _planned(self.graph, self.board, library, options, self.imported, None)[1], library
+        return _planned(self.graph, self.board, library, options, self.imported, None).schedule, library
 
     @property
     def const_limit_bytes(self) -> int:
@@ -294,25 +297,47 @@ def plan_model(
     graph = passes.run(graph, (keep_read_rows, keep_in_rings, remove_copies, products_of_windows), observe)
     if options.stores_output:
         _check_one_output(graph)
-    toolbox, schedule = _planned(graph, board, library, options, imported, watch)
+    toolbox, schedule, smaller = _planned(graph, board, library, options, imported, watch)
     if options.stores_output:
         _check_stored(schedule)
     return Compiled(
-        source, name, options, imported, schedule, library, toolbox, {}, calibration, saved, dynamic, port_states
+        source,
+        name,
+        options,
+        imported,
+        schedule,
+        library,
+        toolbox,
+        {},
+        calibration,
+        saved,
+        dynamic,
+        port_states,
+        smaller=smaller,
     )
 
 
 def _planned(
     graph: Graph, board: Board, library: Library, options: Options, imported: Graph, watch: Watch | None
-) -> tuple[Toolbox, Schedule]:
+) -> FoundPlan:
     """The plan with the weights that are fastest within the flash, and for what a percent of time may cost of it."""
     request = replace(_request(board, options, imported), watch=watch)
     toolbox = for_graph(graph, board, _toolbox(board, library, options), request.solver)
     exchanges = options.flash_per_percent is not None or options.flash_bytes is None
     if options.objective in (Objective.TIME, Objective.BALANCED) and exchanges:
         toolbox = exchanging(graph.ops, toolbox, options.flash_per_percent)
+    balanced: FoundPlan | None = None
+    if options.objective is Objective.BALANCED and not options.says_what_flash_costs:
+        balanced = balanced_plan(graph, board, toolbox, request)
+        toolbox = balanced.toolbox
+
+    def planned(tools: Toolbox) -> Schedule:
+        is_known = balanced is not None and tools == balanced.toolbox
+        return balanced.schedule if balanced and is_known else plan(graph, board, tools, request)
+
     limit = flash_limit_bytes(board, options)
-    return planned_within(limit, graph.ops, toolbox, lambda tools: plan(graph, board, tools, request), counts_code=True)
+    found = planned_within(limit, graph.ops, toolbox, planned, counts_code=True)
+    return FoundPlan(*found, balanced.smaller if balanced and found[1] is balanced.schedule else None)
 
 
 def _simplified(imported: Graph, options: Options, observe: Observer | None) -> tuple[Graph, Saving]:
@@ -401,7 +426,7 @@ def choose_library(options: Options) -> Library:
         return Library.PORTABLE
     if options.kernels is Kernels.CMSIS_NN or (options.cmsis_nn is not None and not options.leaves_out_cmsis_nn):
         kernel_library(Library.CMSIS_NN, options.cmsis_nn)  # what was asked for is there
-    if options.kernels is Kernels.AUTO and options.goal is Objective.SIZE:
+    if options.kernels is Kernels.AUTO and options.objective is Objective.SIZE:
         return Library.PORTABLE  # its kernels share most of their code
     if options.kernels is Kernels.CMSIS_NN:
         return Library.CMSIS_NN
@@ -421,15 +446,16 @@ def flash_limit_bytes(board: Board, options: Options) -> int:
 
 def _toolbox(board: Board, library: Library, options: Options) -> Toolbox:
     """What kernels may be chosen from."""
-    is_small, by_cost = options.goal is Objective.SIZE, options.kernels is Kernels.AUTO
+    is_small, by_cost = options.objective is Objective.SIZE, options.kernels is Kernels.AUTO
     has_native = options.kernels is Kernels.NATIVE or (by_cost and not is_small and not board.is_host)
-    plain = Toolbox(library, board.isa, options.goal, has_thumb2=board.has_thumb2, templates=_template_operators(board))
+    plain = Toolbox(
+        library, board.isa, options.objective, has_thumb2=board.has_thumb2, templates=_template_operators(board)
+    )
     return replace(
         plain,
         has_native_kernels=has_native,
         chooses_by_cost=by_cost,
-        tallest_tile=TILES[0] if has_native and options.may_grow and not is_small else 0,
-        may_grow=options.may_grow,
+        tallest_tile=TILES[0] if has_native and not is_small else 0,
         packs_constants=options.packs_constants,
     )
 

@@ -44,7 +44,7 @@ _WORDS = (
 TRAP = "int main(void)\n{\n    *(volatile uint32_t *)0xE000ED14U |= 1U << 3; /* CCR.UNALIGN_TRP */"
 
 
-def operators(board: str, objective: Objective | None = None) -> tuple[Compiled, Sample]:
+def operators(board: str, objective: Objective = Options.objective) -> tuple[Compiled, Sample]:
     """All kinds of operators on int8 side by side, with values for their inputs."""
     model = side_by_side([*BUILDERS], seed=5)
     with work_folder() as folder:

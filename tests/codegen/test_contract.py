@@ -223,7 +223,19 @@ def test_the_static_arena_may_be_placed(section: str, tmp_path: Path) -> None:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text(text)
     flags = [f'-DNET_ARENA_SECTION="{section}"'] if section else []
-    command = ["cc", "-std=c11", *WARNINGS, *flags, "-Inames", "-Iportable", "-S", "net.c", "-o", "net.s"]
+    command = [
+        "cc",
+        "-std=c11",
+        *WARNINGS,
+        *flags,
+        "-Inames",
+        "-Iportable",
+        "-Ioperators",
+        "-S",
+        "net.c",
+        "-o",
+        "net.s",
+    ]
     subprocess.run(command, cwd=tmp_path, check=True)
     assert (".my_arena" in (tmp_path / "net.s").read_text()) == bool(section)
 

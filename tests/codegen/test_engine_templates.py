@@ -35,8 +35,9 @@ def board(tmp_path: Path) -> Path:
 
 
 def _compiled(files: tuple[Path, Path], board: Path) -> Ended:
+    """On whole tensors: each layer is one call."""
     out = board.parent / "out"
-    return tinygen("compile", files[0], "--ctable", files[1], "-t", board, "-o", out, "--force")
+    return tinygen("compile", files[0], "--ctable", files[1], "-t", board, "-O", "time", "-o", out, "--force")
 
 
 def _validated(files: tuple[Path, Path], board: Path, *options: str) -> Ended:

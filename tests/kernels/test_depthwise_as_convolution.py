@@ -15,7 +15,7 @@ from tests.support.reference import evaluate, import_model
 from tests.support.tflite_writer import ModelWriter
 from tests.support.tools import requires_host_cc
 from tinygen.ir.types import Float32Array
-from tinygen.kernels.base import Library, Toolbox
+from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.cmsis_nn.depthwise_as_convolution import as_convolution, is_cheaper_as_convolution
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.options import Options
@@ -107,4 +107,4 @@ def _on_float32(folder: Path, operator: str, weights: Float32Array) -> Compiled:
     )
     file = folder / f"{operator}.tflite"
     file.write_bytes(writer.finish([x], [y]))
-    return compile_model(file, Options(target="host", allow_float=True))
+    return compile_model(file, Options(target="host", allow_float=True, objective=Objective.TIME))

@@ -154,7 +154,7 @@ def _onnx(folder: Path) -> Path:
 WRITERS = {"tflite": _tflite, "onnx": _onnx}
 
 
-def _compiled(file: Path, target: str, objective: Objective | None = None) -> Compiled:
+def _compiled(file: Path, target: str, objective: Objective = Options.objective) -> Compiled:
     return compile_model(file, Options(target=target, allow_float=True, objective=objective))
 
 

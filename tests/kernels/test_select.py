@@ -64,7 +64,8 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "tallest_tile": (0, 2, 4),
     "growths": (IN_CALL, 0, PLAIN, PACKED),  # of all weights
     "packs_constants": (False, True),
-    "may_grow": (False, True),
+    "flash_price": (0.0, 1.0),
+    "most_constants": (None, 1000),
     "works_in_place": (False, True),
     "has_thumb2": (False, True),
     "templates": (frozenset(), frozenset({("npu", "Conv2D"), ("npu", "Add")})),
@@ -119,8 +120,8 @@ def test_native_kernels_are_listed_once(monkeypatch: pytest.MonkeyPatch) -> None
     (op,) = build.graph(build.conv(build.input(1, 8, 8, 8), 8)).ops
     monkeypatch.setattr(by_rank, "native_kernels", counting)
     toolbox = replace(_PLAIN, has_native_kernels=True)
-    for may_grow, in_place, goal in product((False, True), (False, True), Objective):
-        variants(op, replace(toolbox, may_grow=may_grow, works_in_place=in_place, objective=goal))
+    for in_place, goal in product((False, True), Objective):
+        variants(op, replace(toolbox, works_in_place=in_place, objective=goal))
     assert listed[op] == 1
     variants(op, replace(toolbox, tallest_tile=4))
     assert listed[op] == 2

@@ -9,6 +9,7 @@ from tests.support.command_line import DIGITS
 from tests.support.tools import requires_qemu
 from tinygen import paths
 from tinygen.codegen.harness import Measure
+from tinygen.kernels.base import Objective
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import Compiled, compile_model
 from tinygen.planner.memory.heat import hot_tables
@@ -22,7 +23,12 @@ def _compiled(folder: Path, board: str, memory: str, hot_bytes: int) -> Compiled
     size = next(line for line in rest.splitlines() if line.startswith("size"))
     file = folder / "hot.toml"
     file.write_text(before + name + rest.replace(size, f'size = "{hot_bytes}"\nhot = true', 1))
-    return compile_model(Path(DIGITS), Options(target=str(file), kernels=Kernels.PORTABLE, name="digits"))
+    return compile_model(Path(DIGITS), _options(str(file)))
+
+
+def _options(target: str) -> Options:
+    """On whole tensors."""
+    return Options(target=target, kernels=Kernels.PORTABLE, name="digits", objective=Objective.TIME)
 
 
 @pytest.mark.qemu
@@ -48,7 +54,7 @@ def test_hot_weights_lie_in_the_fast_memory(board: str, memory: str, hot_bytes: 
 
 def _plain_const_bytes(board: str, folder: Path) -> int:
     """Of the same network without a memory for hot constants: they are counted as constants all the same."""
-    plain = compile_model(Path(DIGITS), Options(target=board, kernels=Kernels.PORTABLE, name="digits"))
+    plain = compile_model(Path(DIGITS), _options(board))
     other = folder / "plain"
     other.mkdir()
     return plain.build(other, Measure.INSTRUCTIONS).sizes().const_bytes

@@ -63,7 +63,7 @@ def test_native_kernels(name: str, board: str) -> None:
     """Estimates are near, so -O balanced keeps within its 5 % of the fastest kernels, too."""
     counts = []
     for objective in (Objective.TIME, Objective.BALANCED):
-        options = Options(target=board, kernels=Kernels.NATIVE, objective=objective)
+        options = Options(target=board, kernels=Kernels.NATIVE, objective=objective, flash_per_percent=8 << 10)
         compiled = compile_model(model_file(name), options)
         counts.append(_measured(compiled))
         assert estimated_instructions(compiled.schedule, compiled.library) == pytest.approx(counts[-1], rel=_OFF)

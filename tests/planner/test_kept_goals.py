@@ -29,17 +29,16 @@ from tinygen.planner.search.goals import ESTIMATES_OFF
 _QUICK = ("open/tflm_hello_world_int8", "mlperf_tiny/ad01_int8", "open/tflm_micro_speech_int8")
 
 
-def _toolbox(board: targets.Board, goal: Objective | None) -> Toolbox:
+def _toolbox(board: targets.Board, goal: Objective) -> Toolbox:
     """As `--kernels auto` has it."""
     is_small = goal is Objective.SIZE
     return Toolbox(
         Library.PORTABLE if is_small else Library.CMSIS_NN,
         board.isa,
-        goal or Objective.TIME,
+        goal,
         has_native_kernels=not is_small,
         chooses_by_cost=True,
-        tallest_tile=4 if goal and not is_small else 0,
-        may_grow=goal is not None,
+        tallest_tile=0 if is_small else 4,
         has_thumb2=board.has_thumb2,
     )
 
@@ -71,14 +70,16 @@ def test_what_breaks_a_goals_word() -> None:
     plans = dict.fromkeys(GOALS, whole)
     assert list(broken(plans)) == []
     better = replace(whole, arena_bytes=900, instructions=0.99e6, const_bytes=499)
-    assert list(broken({**plans, None: better})) == [
-        "-O time runs 1,000,000, no goal 990,000 instructions",
-        "-O ram takes 1000, no goal 900 bytes of RAM",
-        "-O size takes 500, no goal 499 bytes of constants",
+    assert list(broken({**plans, Objective.BALANCED: better})) == [
+        "-O time runs 1,000,000, -O balanced 990,000 instructions",
+        "-O ram takes 1000, -O balanced 900 bytes of RAM",
+        "-O size takes 500, -O balanced 499 bytes of constants",
     ]
     larger = replace(whole, instructions=0.9e6, const_bytes=1500)
-    assert list(broken({**plans, None: larger}, price=110)) == []
-    assert list(broken({**plans, None: larger}, price=90)) == ["-O time runs 1,000,000, no goal 900,000 instructions"]
+    assert list(broken({**plans, Objective.BALANCED: larger}, price=110)) == []
+    assert list(broken({**plans, Objective.BALANCED: larger}, price=90)) == [
+        "-O time runs 1,000,000, -O balanced 900,000 instructions"
+    ]
 
 
 @pytest.mark.parametrize("name", ["ad01_int8", "kws_ref_model"])

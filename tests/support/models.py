@@ -11,7 +11,7 @@ from tinygen.build.execute import Execution, Sample, execute
 from tinygen.build.firmware import Image, MemoryLimits, build_firmware
 from tinygen.build.toolchain import Sanitizer, for_board
 from tinygen.codegen.harness import Measure
-from tinygen.kernels.base import Library
+from tinygen.kernels.base import Library, Objective
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import Compiled, compile_model
 from tinygen.verify.samples import Samples
@@ -46,8 +46,9 @@ def model_file(name: str) -> Path:
 
 
 def compiled_model(name: str, target: str, library: Library = Library.PORTABLE) -> Compiled:
-    """A model of `SUPPORTED`, planned and printed."""
-    return compile_model(model_file(name), Options(target=target, kernels=Kernels(library.value)))
+    """A model of `SUPPORTED`, planned for time, so on whole tensors, and printed."""
+    options = Options(target=target, kernels=Kernels(library.value), objective=Objective.TIME)
+    return compile_model(model_file(name), options)
 
 
 def golden(name: str, compiled: Compiled) -> tuple[Samples, Samples]:

@@ -17,7 +17,7 @@ from tinygen.build.toolchain import Sanitizer
 from tinygen.codegen.harness import Measure
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
-from tinygen.kernels.base import IN_CALL, Kernel, Library, Toolbox
+from tinygen.kernels.base import IN_CALL, Kernel, Library, Objective, Toolbox
 from tinygen.kernels.native import select, winograd
 from tinygen.kernels.native.convolution import direct_convolution
 from tinygen.kernels.native.winograd import Method
@@ -26,6 +26,7 @@ from tinygen.options import Kernels, Options
 from tinygen.pipeline import compile_model
 from tinygen.planner.cost.code import beside_constants
 from tinygen.planner.schedule.constants import const_bytes
+from tinygen.targets import load
 
 _SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 64, 100, 150, 299, 300)
 _ACTIVATIONS = (0, 1, 1, 2, 3)  # NONE, RELU twice, RELU_N1_TO_1, RELU6
@@ -374,7 +375,13 @@ def check(
         FAMILIES[family](model)
     source = folder / "layers.tflite"
     source.write_bytes(model.finish())
-    options = Options(target=target, kernels=Kernels.NATIVE, may_split=False, flash_bytes=flash_bytes)
+    options = Options(
+        target=target,
+        objective=Objective.TIME,
+        kernels=Kernels.NATIVE,
+        may_split=False,
+        flash_bytes=flash_bytes or load(target).flash_bytes,  # all larger weights, whatever they are worth
+    )
     with stacked(fenced_offsets), _only(method) if method else nullcontext():
         compiled = compile_model(source, options)
     checks = [Sanitizer.ADDRESS, Sanitizer.UNDEFINED] if sanitizers else []

@@ -36,7 +36,7 @@ LAYERS = (
     ("api",),
     ("cli",),
 )
-PLANNER = ("schedule", "memory", "chains", "cost", "whole", "search", "plan", "fit", "joint")
+PLANNER = ("schedule", "memory", "chains", "cost", "whole", "search", "plan", "knee", "fit", "joint")
 ROOMS = tuple(name for names in LAYERS for name in names)
 
 _CELL = 22

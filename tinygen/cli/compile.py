@@ -44,6 +44,7 @@ from tinygen.report.engines import Explanation, engine_tables
 from tinygen.report.page import FullReport, full_report, html_page
 from tinygen.report.result import Result
 from tinygen.targets import Board
+from tinygen.tasks.goal_note import note_goal
 from tinygen.tasks.inspection import curve, goals
 from tinygen.tasks.kernel_note import kernel_note
 
@@ -221,9 +222,10 @@ def _check_joining(joining: Joining) -> None:
 def _compiled(
     terminal: Terminal, model: Path, options: Options, observe: Observer | None = None, for_core: str = ""
 ) -> Compiled:
-    """One network alone; then which kernels it has."""
+    """One network alone; then which kernels it has, and what lies beside its plan."""
     compiled = _searched(terminal, model, options, observe, for_core)
     terminal.note(kernel_note(compiled))
+    note_goal(compiled, terminal)
     return compiled
 
 

@@ -64,9 +64,14 @@ class Terminal:
         """A result that is plain text."""
         sys.stdout.write(shown(text))
 
+    @property
+    def takes_notes(self) -> bool:
+        """Whether notes are worth making."""
+        return not self.quiet
+
     def note(self, text: str) -> None:
         """A line beside the result."""
-        if not self.quiet:
+        if self.takes_notes:
             sys.stderr.write(f"{indented(text)}\n")
 
     def failure(self, error: BaseException) -> int:

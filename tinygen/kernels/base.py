@@ -81,8 +81,9 @@ class Toolbox:
     growths: tuple[
         tuple[Tensor | Source, int], ...
     ] = ()  # by the weights of layers, or where others stand, that have their own, `PLAIN`, `PACKED` and `IN_CALL` too
+    flash_price: float = 0.0  # instructions that a byte of constants is worth; 0: flash is not exchanged for time
+    most_constants: int | None = None  # bytes, for which plans exchange more time where there is a price
     packs_constants: bool = False  # weights may be packed where they do not fit the flash otherwise
-    may_grow: bool = True  # native kernels may take more RAM, on whole tensors, than the library's
     works_in_place: bool = False  # results take the memory of operands where they can, even if that takes longer
     has_thumb2: bool = True  # Armv6-M has not: other costs, as native kernels are C there and CMSIS-NN lacks products
     templates: frozenset[tuple[str, str]] = frozenset()  # engines and their operators whose C the board's own print

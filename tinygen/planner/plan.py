@@ -9,18 +9,26 @@ from tinygen.ir.graph import Graph, Op
 from tinygen.kernels.base import Kernel, Objective, Toolbox
 from tinygen.kernels.select import has_kernel
 from tinygen.planner.chains.network import Network
-from tinygen.planner.cost.choice import select, uncertain
+from tinygen.planner.cost.choice import instructions, select, uncertain
 from tinygen.planner.cost.cost import estimated_instructions
 from tinygen.planner.memory.spill import arena_room, spill
 from tinygen.planner.schedule.check import check
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.search.findings import SharedFindings
-from tinygen.planner.search.goals import ESTIMATES_OFF, LOOPS_SAVE, RAM_SLACK, Tradeoff, chosen_for_ram, room_bytes
-from tinygen.planner.search.search_work import MOST_OF_PLAN, MOST_OF_SMALLEST, Watch
-from tinygen.planner.search.splitting import least_bytes, smaller_plans, smallest_plan, split_plan
-from tinygen.planner.whole.stepping import step_plan, step_plans
-from tinygen.planner.whole.thrift import library_bytes, thrifty_plan
+from tinygen.planner.search.goals import (
+    ESTIMATES_OFF,
+    LOOPS_SAVE,
+    RAM_SLACK,
+    Tradeoff,
+    chosen_balanced,
+    chosen_for_ram,
+    most_balanced,
+    room_bytes,
+)
+from tinygen.planner.search.search_work import MOST_OF_BALANCED, MOST_OF_PLAN, MOST_OF_SMALLEST, Watch
+from tinygen.planner.search.splitting import Tell, least_bytes, smaller_plans, smallest_plan, split_plan
+from tinygen.planner.whole.stepping import step_plans
 from tinygen.planner.whole.whole import exchanged, whole_plan
 from tinygen.system.collection import rare_collections
 from tinygen.targets.board import Board
@@ -34,6 +42,7 @@ class PlanRequest:
 
     limit_bytes: int | None = None  # that the arena should not exceed
     may_split: bool = True
+    in_one_piece: bool = False  # not over several memories, however large it is
     fetches_input: bool = False  # the application gives the input by rows
     rereads_input: bool = False  # it gives any columns of them, and as often as wanted
     extra_macs: int = 0  # multiplications that may be done again for the sake of memory
@@ -41,22 +50,25 @@ class PlanRequest:
     solver: Solver = Solver.BUILTIN  # that places buffers
     slack: float = RAM_SLACK  # of the smallest arena, that -O ram may add for speed
     watch: Watch | None = field(default=None, compare=False, repr=False)  # told what is searched, and the best so far
+    tell: Tell | None = field(default=None, compare=False, repr=False)  # told of each plan that is looked at
 
     @property
     def calls_application(self) -> bool:
         """Whether the application gives or takes rows: a schedule on whole tensors has no steps for that."""
         return self.fetches_input or self.stores_output
 
-    @property
-    def most_units(self) -> int:
+    def most_units(self, objective: Objective) -> int:
         """Of the search for the plan: more where the smallest arena there is is asked for."""
+        if objective is Objective.BALANCED:
+            return MOST_OF_BALANCED
         return MOST_OF_PLAN if self.slack else MOST_OF_SMALLEST
 
     @property
     def most_units_with_fewer(self) -> int:
         """Of the search with fewer kernels to choose from. With some slack all that hangs on it is from where that
         counts, so it takes a quarter; without, as many as if there were no others."""
-        return self.most_units // 4 if self.slack else self.most_units
+        most = self.most_units(Objective.RAM)
+        return most // 4 if self.slack else most
 
     def network(self, graph: Graph, kernels: Mapping[Op, Kernel]) -> Network:
         """The graph as the splitting planner sees it."""
@@ -87,9 +99,16 @@ def plan(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest = Pl
 
 
 def _of_call(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) -> Schedule:
-    """The schedule of a call of a stream."""
+    """The schedule of a call of a stream that serves the objective within the limit; the smallest one where none is
+    within it."""
+    if toolbox.objective is Objective.BALANCED:
+        return _balanced(graph, board, toolbox, request)
     toolboxes = _choices(toolbox) if toolbox.objective is Objective.RAM else (toolbox,)
-    plans = [step_plan(graph, board, each, request.limit_bytes, request.solver) for each in toolboxes]
+    plans = [schedule for each in toolboxes for schedule in step_plans(graph, board, each, request.solver)]
+    limit = request.limit_bytes
+    fitting = [schedule for schedule in plans if limit is None or schedule.arena_bytes <= limit]
+    if fitting and toolbox.objective in _FASTEST:
+        return fitting[0]
     return min(plans, key=lambda schedule: schedule.arena_bytes)
 
 
@@ -102,7 +121,9 @@ def for_graph(graph: Graph, board: Board, toolbox: Toolbox, solver: Solver) -> T
     """The toolbox with what it has to know of the graph: plans of all subgraphs, on whole tensors, in one piece of
     memory, and by how much estimates of a call may be off, where kernels are chosen by these."""
     plans = dict(toolbox.plans)
-    alone = PlanRequest(limit_bytes=0, may_split=False, solver=solver)
+    # Where RAM is the goal scratch is what counts: a limit of nothing leaves the least of it.
+    limit_bytes = 0 if toolbox.objective is Objective.RAM else None
+    alone = PlanRequest(limit_bytes, may_split=False, in_one_piece=True, solver=solver)
     for subgraph in (subgraph for op in graph.ops for subgraph in op.subgraphs):
         if subgraph.graph not in plans:
             plans[subgraph.graph] = plan(subgraph.graph, board, toolbox, alone)
@@ -115,10 +136,11 @@ def for_graph(graph: Graph, board: Board, toolbox: Toolbox, solver: Solver) -> T
 
 def _plan(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) -> Schedule:
     """The same, where it is known whether whole tensors are worked on in place."""
-    if toolbox.has_native_kernels and not toolbox.may_grow:
-        return _thrifty(graph, board, toolbox, request)
-    schedule, network = _whole(graph, board, toolbox, request)
-    if not request.may_split and toolbox.objective is Objective.RAM and toolbox.mixes_kernels:
+    if toolbox.objective is Objective.BALANCED:
+        schedule, network = _exchanging(_balanced(graph, board, toolbox, request), toolbox, request)
+    else:
+        schedule, network = _whole(graph, board, toolbox, request)
+    if toolbox.objective is Objective.RAM and not request.may_split:
         schedule = exchanged(_thriftiest(graph, board, toolbox, request), network)
     if request.may_split and _may_be_better(schedule, toolbox.objective, request):
         limit = _limit(request, schedule.arena_bytes)
@@ -133,7 +155,8 @@ def _plan(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) ->
             request.slack,
             request.watch,
             smaller,
-            request.most_units,
+            request.most_units(toolbox.objective),
+            request.tell,
         )
         schedule = found if _is_worth_it(found, schedule, toolbox, request, limit) else schedule
     schedule = _in_memories(schedule, request)
@@ -143,7 +166,11 @@ def _plan(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) ->
 
 def _whole(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) -> tuple[Schedule, Network]:
     """A schedule on whole tensors, and the network in the order that it has."""
-    whole = whole_plan(graph, board, _kernels(graph, toolbox), request.solver)
+    return _exchanging(whole_plan(graph, board, _kernels(graph, toolbox), request.solver), toolbox, request)
+
+
+def _exchanging(whole: Schedule, toolbox: Toolbox, request: PlanRequest) -> tuple[Schedule, Network]:
+    """A schedule on whole tensors with what the application gives and takes, and the network in the same order."""
     parts = whole.graph.by_parts
     network = request.network(parts, _kernels(parts, _thriftier(toolbox)))
     return exchanged(whole, network), network
@@ -155,6 +182,19 @@ def _thriftiest(graph: Graph, board: Board, toolbox: Toolbox, request: PlanReque
     room = room_bytes(min(s.arena_bytes for s in plans), request.slack, request.limit_bytes)
     points = {Tradeoff(s.arena_bytes, estimated_instructions(s, toolbox.library)): s for s in plans}
     return points[chosen_for_ram(point for point in points if point.bytes <= room)]
+
+
+def _balanced(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) -> Schedule:
+    """The same for a balanced plan: less and less scratch is looked at as long as it costs little, or there is no room
+    for more."""
+    points: dict[Tradeoff, Schedule] = {}
+    for schedule in step_plans(graph, board, toolbox, request.solver):
+        points[Tradeoff(schedule.arena_bytes, estimated_instructions(schedule, toolbox.library))] = schedule
+        chosen = chosen_balanced(points, request.limit_bytes)
+        has_room = request.limit_bytes is None or chosen.bytes <= request.limit_bytes
+        if has_room and chosen.bytes > schedule.arena_bytes:
+            break
+    return points[chosen]
 
 
 def _with_fewer_kernels(
@@ -203,21 +243,6 @@ def about_least_bytes(graph: Graph, board: Board, toolbox: Toolbox, request: Pla
     return least_bytes(network, _thriftier(toolbox), request.extra_macs)
 
 
-def _thrifty(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) -> Schedule:
-    """The fastest schedule that takes no more RAM than the library's kernels on whole tensors.
-
-    Scratch that does not fit beside whole tensors often fits beside some rows of them.
-    """
-    free = replace(toolbox, may_grow=True)
-    library = library_bytes(graph, board, toolbox, request.solver)
-    thrifty = thrifty_plan(graph, board, free, library, request.solver)
-    limit = _limit(request, thrifty.arena_bytes)
-    fastest = _plan(graph, board, free, replace(request, limit_bytes=limit))
-    whole = _in_memories(exchanged(thrifty, request.network(thrifty.graph, {})), request)
-    check(whole)
-    return fastest if _is_worth_it(fastest, whole, free, request, limit) else whole
-
-
 def _thriftier(toolbox: Toolbox) -> Toolbox:
     """The toolbox where whole tensors take too much."""
     return replace(toolbox, works_in_place=True)
@@ -244,20 +269,23 @@ def _is_worth_it(split: Schedule, whole: Schedule, toolbox: Toolbox, request: Pl
     Where the application gives or takes rows, they are for the bytes alone, if they cost no time.
     """
     is_smaller = split.arena_bytes < whole.arena_bytes
-    if toolbox.objective not in _FASTEST or whole.arena_bytes > limit_bytes:
+    if whole.arena_bytes > limit_bytes or toolbox.objective is Objective.RAM:
         return is_smaller
+    if toolbox.objective is Objective.BALANCED:
+        budget = most_balanced(instructions(whole.graph.ops, toolbox))
+        return is_smaller and estimated_instructions(split, toolbox.library) <= budget
     if split.arena_bytes > limit_bytes:
         return False
-    instructions, before = (estimated_instructions(schedule, toolbox.library) for schedule in (split, whole))
-    is_as_fast = request.calls_application and is_smaller and instructions <= before
-    return is_as_fast or instructions < (1 - LOOPS_SAVE) * before
+    after, before = (estimated_instructions(schedule, toolbox.library) for schedule in (split, whole))
+    is_as_fast = request.calls_application and is_smaller and after <= before
+    return is_as_fast or after < (1 - LOOPS_SAVE) * before
 
 
 def _in_memories(schedule: Schedule, request: PlanRequest) -> Schedule:
     """The schedule, with some buffers outside of main RAM where it has too little for them; a limit is for all RAM."""
     room_bytes = arena_room(schedule.board)
     is_limited = request.limit_bytes is not None and request.limit_bytes < room_bytes
-    if is_limited or schedule.arena_bytes <= room_bytes:
+    if request.in_one_piece or is_limited or schedule.arena_bytes <= room_bytes:
         return schedule
     return spill(schedule) or schedule
 

@@ -16,6 +16,7 @@ from tinygen.report.curve import REREADABLE, RESIDENT, STREAMED, CurveRow, curve
 from tinygen.report.goals import GoalRow
 from tinygen.report.inspection import Inspection, inspect_schedule, inspect_unsupported
 from tinygen.targets import load
+from tinygen.tasks.goal_note import note_goal
 from tinygen.tasks.kernel_note import kernel_note
 from tinygen.tasks.listener import SILENT, Listener
 
@@ -40,6 +41,7 @@ def inspect_model(
     except UnsupportedOperatorsError as error:
         return inspect_unsupported(model, board, *limits, error.operators), error
     listener.note(kernel_note(compiled))
+    note_goal(compiled, listener)
     with listener.progress(f"measuring {model.name}"):
         points = curve(compiled) if asked.curve else ()
         unsplit_bytes = _unsplit_bytes(compiled, shared)
@@ -66,8 +68,7 @@ def curve(compiled: Compiled) -> tuple[CurveRow, ...]:
 def goals(compiled: Compiled) -> tuple[GoalRow, ...]:
     """The plan that is compiled, and those of all goals of -O beside it."""
     options = compiled.options
-    own = "as compiled" if options.objective is None else options.objective.value
-    plans = [(own, compiled.schedule, compiled.library)]
+    plans = [(options.objective.value, compiled.schedule, compiled.library)]
     plans += [(goal.value, *compiled.planned_for(goal)) for goal in Objective if goal is not options.objective]
     return tuple(
         GoalRow(

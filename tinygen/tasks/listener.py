@@ -12,6 +12,10 @@ Step = Callable[[int, int], None]  # done, of how many
 class Listener(Protocol):
     """Takes notes, and shows progress."""
 
+    @property
+    def takes_notes(self) -> bool:
+        """Whether notes are worth making."""
+
     def note(self, text: str) -> None:
         """A line beside the result."""
 
@@ -24,6 +28,8 @@ class Listener(Protocol):
 
 class Silent:
     """Listens to nothing."""
+
+    takes_notes = False
 
     def note(self, text: str) -> None:
         """Nothing."""

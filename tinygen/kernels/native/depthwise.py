@@ -1,6 +1,8 @@
 """Depthwise convolutions, channel by channel over a padded plane."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -165,20 +167,38 @@ class _Shape:
 
 def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The native kernel for `op`, none for multipliers, dilation or unusual scales."""
+    return tuple(islice(in_orders(op, toolbox), 1))
+
+
+def in_orders(op: Op, toolbox: Toolbox) -> Iterator[Kernel]:
+    """The same, and the one that takes lines for positions, whose weights stand in another order: the cheaper first."""
     assert isinstance(op, DepthwiseConv2D)
     weights = op.weights.data
     if weights is None or op.multiplier != 1 or op.dilation != UNIT:
-        return ()
+        return
     taps = weights.shape[1] * weights.shape[2]
     short = short_requantization(op.output_stage, weights.reshape(taps, -1).T.astype(np.int64))
     ways = _ways(op)
     if short is None or not ways:
-        return ()
+        return
     is_3x3, fills_blocks = op.window.kernel == HW(3, 3), toolbox.isa.runs_dsp_kernels or toolbox.isa.is_riscv
     linear = linear_requantization(op.output_stage, short)
     shapes = [_Shape(*axes, is_3x3, linear is not None, fills_blocks) for axes in ways]
     planes, price = op.input.shape[0] * op.input.shape[3], prices(toolbox).instructions
-    shape = min(shapes, key=lambda shape: price(shape.work(planes, clamped(op))))
+    for shape in sorted(shapes, key=lambda shape: price(shape.work(planes, clamped(op)))):
+        yield _kernel(op, toolbox, shape, short, linear)
+
+
+def _kernel(
+    op: DepthwiseConv2D,
+    toolbox: Toolbox,
+    shape: _Shape,
+    short: ShortRequantization,
+    linear: LinearRequantization | None,
+) -> Kernel:
+    """The kernel of one shape."""
+    weights, is_3x3, fills_blocks = op.weights.data, shape.is_3x3, shape.fills_blocks
+    assert weights is not None, "checked before"
     lines, positions = shape.lines, shape.positions
     # tiles of one operator may differ in this, so the tables have different names
     name, filters = ("stream", weights[0]) if lines.is_vertical else ("transposed", weights[0].transpose(1, 0, 2))
@@ -189,7 +209,7 @@ def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
         len(short.bias) * channel_words,
         lambda: (_stream_3x3(filters, scaling) if is_3x3 else _stream(filters, scaling, positions)).reshape(-1),
     )
-    kernel = NativeDepthwiseS8(
+    return NativeDepthwiseS8(
         function=shape.function,
         reads=(op.input,),
         writes=(op.output,),
@@ -208,7 +228,6 @@ def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
         fills_blocks=fills_blocks,
         is_linear=linear is not None,
     )
-    return (kernel,)
 
 
 def pairs_of_taps(positions: PlaneAxis) -> int:

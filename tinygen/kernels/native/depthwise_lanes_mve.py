@@ -1,14 +1,16 @@
 """Depthwise convolutions on cores with MVE, 16 channels side by side: few outputs at a time, hardly any scratch."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from itertools import chain, islice
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
-from tinygen.kernels.native.depthwise_mve import planes
+from tinygen.kernels.native.depthwise_mve import planes, planes_in_orders
 from tinygen.kernels.native.native import NativeKernel, clamped
 from tinygen.kernels.native.plane_axes import PlaneAxis, axes_of
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
@@ -63,7 +65,7 @@ class NativeMveDepthwiseLanesS8(NativeKernel):
         assert isinstance(op, DepthwiseConv2D)
         lines, positions = axes_of(op, rows)
         dilation = op.dilation.h, op.dilation.w
-        if lines.outputs > positions.outputs:
+        if lines.outputs > positions.outputs if rows is not None else not self.lines.is_vertical:
             lines, positions, dilation = positions, lines, dilation[::-1]
         inside = [_starts_inside(axis, step) for axis, step in zip((lines, positions), dilation, strict=True)]
         runs = positions.outputs - max(0, inside[1] - 1)
@@ -92,39 +94,58 @@ def _starts_inside(axis: PlaneAxis, dilation: int) -> int:
 
 def lanes(op: DepthwiseConv2D) -> tuple[Kernel, ...]:
     """The kernel for `op`; none for multipliers, large filters or unusual scales."""
+    return tuple(islice(lanes_in_orders(op), 1))
+
+
+def lanes_in_orders(op: DepthwiseConv2D) -> Iterator[Kernel]:
+    """The same, and the one whose weights stand in the other order: first that with the longer lines, whose pixels are
+    computed together."""
     weights = op.weights.data
     taps = op.window.kernel.h * op.window.kernel.w
     if weights is None or op.multiplier != 1 or taps > _MOST_TAPS:
-        return ()
-    lines, positions = axes_of(op)
-    dilation = op.dilation.h, op.dilation.w
+        return
+    vertical, horizontal = axes_of(op)
     filters = weights.reshape(op.window.kernel.h, op.window.kernel.w, -1)
-    if lines.outputs > positions.outputs:  # pixels of a line are computed together
-        lines, positions, dilation, filters = positions, lines, dilation[::-1], filters.transpose(1, 0, 2)
-    scales = vector_requantization(op.output_stage, filters.reshape(taps, -1).T.astype(np.int64))
-    if scales is None or not _fits_pairs(scales.weights):
-        return ()
-    order = "lanes" if lines.is_vertical else "lanes_transposed"
-    words = packing((order, op.output_stage.key), _stream_words(op.channels, taps), lambda: _stream(scales))
-    kernel = NativeMveDepthwiseLanesS8(
+    in_rows = _Order(vertical, horizontal, (op.dilation.h, op.dilation.w), filters)
+    in_columns = _Order(horizontal, vertical, (op.dilation.w, op.dilation.h), filters.transpose(1, 0, 2))
+    for order in sorted((in_rows, in_columns), key=lambda order: order.lines.outputs > order.positions.outputs):
+        scales = vector_requantization(op.output_stage, order.filters.reshape(taps, -1).T.astype(np.int64))
+        if scales is not None and _fits_pairs(scales.weights):
+            yield _kernel(op, order, scales)
+
+
+class _Order(NamedTuple):
+    """What are lines, and what positions on them."""
+
+    lines: PlaneAxis
+    positions: PlaneAxis
+    dilation: tuple[int, int]  # between both
+    filters: Array  # [line, position, channel]
+
+
+def _kernel(op: DepthwiseConv2D, order: _Order, scales: VectorRequantization) -> Kernel:
+    """The kernel of one order."""
+    name = "lanes" if order.lines.is_vertical else "lanes_transposed"
+    taps = len(order.filters) * len(order.filters[0])
+    words = packing((name, op.output_stage.key), _stream_words(op.channels, taps), lambda: _stream(scales))
+    return NativeMveDepthwiseLanesS8(
         function=f"tg_native_mve_depthwise_lanes{'_relu' if scales.is_relu else ''}_s8",
         reads=(op.input,),
         writes=(op.output,),
-        tables=(Table(order, words),),
+        tables=(Table(name, words),),
         scratch_bytes=0 if op.padding == NO_PADDING else op.input.shape[3],
         batches=op.input.shape[0],
         channels=op.input.shape[3],
         input_bytes=op.input.type.elements // op.input.shape[0],
         output_bytes=op.output.type.elements // op.output.shape[0],
-        lines=lines,
-        positions=positions,
-        line_dilation=dilation[0],
-        position_dilation=dilation[1],
+        lines=order.lines,
+        positions=order.positions,
+        line_dilation=order.dilation[0],
+        position_dilation=order.dilation[1],
         zero_point=op.input.type.zero_point,
         output_zero_point=op.output.type.zero_point,
         activation=op.clamp,
     )
-    return (kernel,)
 
 
 def _fits_pairs(weights: Array) -> bool:
@@ -153,6 +174,12 @@ def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """By planes or by lanes: what is slower must need less scratch."""
     assert isinstance(op, DepthwiseConv2D)
     return faster_or_smaller(op, (*planes(op, prices(toolbox)), *lanes(op)), toolbox)
+
+
+def in_orders(op: Op, toolbox: Toolbox) -> Iterator[Kernel]:
+    """All kernels of these, with weights in every order that there is."""
+    assert isinstance(op, DepthwiseConv2D)
+    return chain(chain.from_iterable(planes_in_orders(op, prices(toolbox))), lanes_in_orders(op))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

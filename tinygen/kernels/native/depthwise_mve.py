@@ -1,5 +1,6 @@
 """Depthwise convolutions on cores with MVE, channel by channel over padded planes: see docs/kernels.md."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import ClassVar
@@ -229,19 +230,29 @@ def planes(op: DepthwiseConv2D, prices: Prices) -> tuple[Kernel, ...]:
     """The kernels for `op` by the cheapest way, the fastest first; none for multipliers, dilation, wide filters or
     unusual scales.
     """
+    return next(planes_in_orders(op, prices), ())
+
+
+def planes_in_orders(op: DepthwiseConv2D, prices: Prices) -> Iterator[tuple[Kernel, ...]]:
+    """The same by each way, whose weights stand in orders of their own: the cheapest way first."""
     weights = op.weights.data
     if weights is None or op.multiplier != 1 or op.dilation != UNIT:
-        return ()
+        return
     ways = possible_plans(op)
     taps = op.window.kernel.h * op.window.kernel.w
     scales = vector_requantization(op.output_stage, weights.reshape(taps, -1).T.astype(np.int64))
     if not ways or scales is None:
-        return ()
+        return
     is_relu = scales.is_relu
-    plan = min(
-        ways,
-        key=lambda way: prices.instructions(planes_work(op, way, way.scratch_bytes(*at_once(op, way)[0]), is_relu)),
-    )
+
+    def instructions(way: Plan) -> float:
+        return prices.instructions(planes_work(op, way, way.scratch_bytes(*at_once(op, way)[0]), is_relu))
+
+    for plan in sorted(ways, key=instructions):
+        yield _of_plan(op, plan, scales)
+
+
+def _of_plan(op: DepthwiseConv2D, plan: Plan, scales: VectorRequantization) -> tuple[Kernel, ...]:
     name = _table_name(plan)
     words = packing(
         (name, op.output_stage.key), len(scales.weights) * plan.channel_words, lambda: _stream(plan, scales)

@@ -21,6 +21,7 @@ from tinygen.kernels.native import (
 )
 from tinygen.kernels.native.native import NativeKernel
 from tinygen.kernels.tinygen_c.asymmetric import has_zero_points
+from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.weighted import Weighted
 from tinygen.targets.isa import Isa
 
@@ -44,6 +45,18 @@ def native_kernels(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     lower = _LOWERINGS_OF.get(toolbox.isa, LOWERINGS).get(type(op))
     kernels = () if lower is None else lower(op, toolbox)
     return kernels if isinstance(kernels, tuple) else (kernels,)
+
+
+def in_orders(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
+    """Native kernels for `op` whose weights stand in every order that there is, where there are several; none where the
+    toolbox has no native kernels."""
+    if not toolbox.has_native_kernels or not is_plain_int8(op) or _stays_plain(op, toolbox):
+        return ()
+    op = unless_alone(op)
+    if not isinstance(op, DepthwiseConv2D):
+        return ()
+    home = depthwise_lanes_mve if toolbox.isa is Isa.MVE else depthwise
+    return tuple(home.in_orders(op, toolbox))
 
 
 def told_by(op: Op) -> Tensor | Source:

@@ -1,6 +1,6 @@
 """What steps of chains and schedules cost, in instructions: the work of their kernels by measured prices."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
@@ -31,7 +31,7 @@ class Costs:
 
     def __init__(self, prices: Prices) -> None:
         self._prices = prices
-        self._call_cache: dict[tuple[Op, str, int, int | None, int | None], float] = {}  # there are many alike
+        self._call_cache: dict[tuple[Hashable, ...], float] = {}  # there are many alike
         self._slice_cache: dict[tuple[Op, str, int], float] = {}
 
     def slice(self, op: Op, kernel: Kernel, channels: int) -> float:
@@ -45,7 +45,8 @@ class Costs:
 
     def call(self, op: Op, kernel: Kernel, rows: int | None = None, columns: int | None = None) -> float:
         """Of computing rows of the result of `op`, or some columns of them; without a number all of them."""
-        key = op, kernel.function, kernel.scratch_bytes, rows, columns
+        order = kernel.tables[0].name if kernel.tables else ""  # in which weights stand
+        key = op, kernel.function, kernel.scratch_bytes, order, rows, columns
         if key not in self._call_cache:
             inside = sum(often * self._all_of(plan) for plan, often in zip(kernel.plans, kernel.runs, strict=True))
             self._call_cache[key] = self._prices.cheapest(kernel.works(op, rows, columns)) + inside

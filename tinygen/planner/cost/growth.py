@@ -69,16 +69,41 @@ _T = TypeVar("_T")
 
 
 def exchanging(ops: Iterable[Op], toolbox: Toolbox, flash_per_percent: int | None) -> Toolbox:
-    """The toolbox in which larger weights stay where each percent of time takes at most so many bytes of flash."""
+    """The toolbox in which larger weights stay where each percent of time takes at most so many bytes of flash, and
+    that tells so."""
     ops = [op for op in ops if has_kernel(op)]
+    price = price_of_a_byte(ops, toolbox, flash_per_percent)
+    toolbox = replace(toolbox, flash_price=price)
     layers = [layer for layer in _layers(ops, toolbox, _native_growths(toolbox)) if len(layer.ways) > 1]
     if not layers:
         return toolbox
-    price = price_of_a_byte(ops, toolbox, flash_per_percent)
     taken = [min(layer.ways, key=lambda way: way.instructions + price * way.bytes) for layer in layers]
     if all(way is layer.standing for way, layer in zip(taken, layers, strict=True)):
         return toolbox
     return _grown(toolbox, layers, taken)
+
+
+def growing_to(ops: Iterable[Op], toolbox: Toolbox, most_bytes: int) -> Toolbox:
+    """The toolbox whose weights are as fast as they can be on whole tensors where all constants take no more than so
+    many bytes, and that tells so; where none are that small, the smallest."""
+    ops = [op for op in ops if has_kernel(op)]
+    toolbox = replace(toolbox, most_constants=most_bytes)
+    if bytes_of(table for op in ops for table in select(op, toolbox).tables) <= most_bytes:
+        return toolbox
+    layers = _layers(ops, toolbox, _all_growths(toolbox)[0])
+    return _grown(toolbox, layers, _fastest(layers, most_bytes) or [layer.ways[-1] for layer in layers])
+
+
+def smaller_within(
+    most_bytes: int, ops: Iterable[Op], toolbox: Toolbox, plan: Callable[[Toolbox], Schedule]
+) -> Iterator[tuple[Toolbox, Schedule]]:
+    """The toolbox with its plan, then others whose constants take less, to be within so many bytes."""
+    return _smaller(_Flash(most_bytes, counts_code=False), ops, toolbox, _all_growths(toolbox)[0], plan)
+
+
+def plain_bytes(ops: Iterable[Op], toolbox: Toolbox) -> int:
+    """Of the constants that the library's kernels read."""
+    return bytes_of(table for op in ops if has_kernel(op) for table in select(op, toolbox.of_library).tables)
 
 
 def price_of_a_byte(ops: Iterable[Op], toolbox: Toolbox, flash_per_percent: int | None) -> float:
@@ -86,8 +111,7 @@ def price_of_a_byte(ops: Iterable[Op], toolbox: Toolbox, flash_per_percent: int 
     that run without larger weights. None: `PLAIN_SHARE` of the constants that the library's kernels read."""
     ops = [op for op in ops if has_kernel(op)]
     percent = instructions(ops, replace(toolbox, tallest_tile=0, growths=())) / 100
-    plain = bytes_of(table for op in ops for table in select(op, toolbox.of_library).tables)
-    return percent / max(1, flash_per_percent or int(PLAIN_SHARE * plain))
+    return percent / max(1, flash_per_percent or int(PLAIN_SHARE * plain_bytes(ops, toolbox)))
 
 
 def planned_within(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.native.select import in_orders
 from tinygen.planner.chains.network import Derived, Network
 from tinygen.planner.chains.row_bounds import RowWalks
 from tinygen.planner.chains.segment import (
@@ -98,6 +99,7 @@ class Findings:
         self.known = known or SharedFindings()
         self._variant_cache: dict[Op, tuple[Kernel, ...]] = {}
         self._part_cache: dict[tuple[Hashable, int], tuple[Op, Kernel]] = {}
+        self._orders_cache: dict[Op, tuple[Kernel, ...]] = {}
         self._placed_cache: dict[tuple[Segment, ...], PlacedBlocks] = {}
         self._placing_cache: dict[tuple[Segment, ...], Placing] = {}  # those asked for last at the end
 
@@ -112,6 +114,12 @@ class Findings:
         if (key, scratch_bytes) not in self._part_cache:
             self._part_cache[key, scratch_bytes] = op, select(op, self.toolbox, scratch_bytes)
         return self._part_cache[key, scratch_bytes]
+
+    def kernels_in_orders(self, op: Op) -> tuple[Kernel, ...]:
+        """Kernels for a part of an operator, with weights in any order that there is, by any scratch."""
+        if op not in self._orders_cache:
+            self._orders_cache[op] = (*variants(op, self.toolbox), *in_orders(op, self.toolbox))
+        return self._orders_cache[op]
 
     def with_kernels(self, segments: Sequence[Segment]) -> Network:
         """The network with the kernels that segments chose by their scratch, which may be for some rows only."""

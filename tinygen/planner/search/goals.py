@@ -24,7 +24,7 @@ NEGLIGIBLE = 0.001  # of the instructions: what saves less is worth neither anot
 CURVE_STEP = 1 / 32  # points of the curve that are nearer to each other, by their bytes or by what they cost, are one
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Tradeoff:
     """A plan on the curve."""
 
@@ -40,6 +40,16 @@ class Tradeoff:
 def most_balanced(whole_instructions: float) -> float:
     """Instructions, as estimated, that a balanced plan may run."""
     return (1 + BALANCED_EXTRA) / (1 + ESTIMATES_OFF) * whole_instructions
+
+
+def chosen_balanced(points: Iterable[Tradeoff], limit_bytes: int | None = None) -> Tradeoff:
+    """Which one a balanced plan is, of some of which the fastest is one."""
+    known = sorted(points, key=lambda point: (point.bytes, point.instructions))
+    fitting = [point for point in known if limit_bytes is None or point.bytes <= limit_bytes]
+    most = most_balanced(min(point.instructions for point in known))
+    cheap = [point for point in fitting if point.instructions <= most]
+    fastest = sorted(fitting, key=lambda point: (point.instructions, point.bytes))
+    return next(iter((*cheap, *fastest, *known)))
 
 
 def room_bytes(least_bytes: int, slack: float, limit_bytes: int | None = None) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 MOST_OF_PLAN = 1 << 23  # units of the search for one plan, of half a microsecond to one and a half,
+MOST_OF_BALANCED = 1 << 22  # of that for a balanced one, which is what is planned where no goal is named,
 MOST_OF_SMALLEST = 5 << 22  # of that for the smallest arena there is, which is worth waiting for,
 MOST_OF_CURVE = 1 << 22  # and of the searches for all points of a curve together: nobody asked for less memory yet
 _MOST_ROWS = 1 << 12  # of all calls, that are computed one by one: ticks of a plan grow with them

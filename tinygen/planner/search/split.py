@@ -1,12 +1,12 @@
 """From a segmentation to a schedule: row steps become calls on pieces of tensors, shifts, fetches, and loops."""
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tinygen.ir.graph import Op, Tile
 from tinygen.ir.rows import Channels, Columns, Piece, Rows, all_rows, has_rows, piece, slice_of
 from tinygen.ir.tensor import Tensor
-from tinygen.kernels.base import Toolbox
+from tinygen.kernels.base import Kernel, Toolbox
 from tinygen.ops.channel_sum import SlicePart
 from tinygen.ops.running_sum import SumPart
 from tinygen.planner.chains.demand import (
@@ -51,6 +51,7 @@ from tinygen.planner.schedule.schedule import (
 )
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.search.findings import Findings
+from tinygen.planner.search.one_order import OrderedPart, in_one_order
 from tinygen.targets.board import Board
 
 
@@ -66,6 +67,10 @@ class _Lowering:
     same: dict[Call, Hashable] = field(default_factory=dict)
     descending: bool = False  # whether rows come from the last to the first
     strips: dict[tuple[Op, Columns], Tile | None] = field(default_factory=dict)
+    parts: dict[Op, dict[Hashable, OrderedPart]] = field(
+        default_factory=dict
+    )  # of each operator, by what tells them apart
+    chosen: Mapping[Hashable, Kernel] = field(default_factory=dict)  # for some parts
 
     def lower(self, step: RowStep) -> FlatStep:
         """One step."""
@@ -114,11 +119,12 @@ class _Lowering:
                 self._put(tensor, touch)
             for tensor, touch in zip(step.op.variable_operands, step.reads, strict=True):
                 self._put(tensor, touch)
-            return self._call(step.op, step.op, ("whole", step.op))
+            return self._call(step.op, step.op, ("whole", step.op), reads_all=True)
         tile = self._tile(step)
         self._register(tile, step)
         shapes = tuple(part.tensor.shape for part in tile.pieces)
-        return self._call(tile.op, step.op, ("rows", step.op, shapes, tile.op.tile_kind))
+        key = ("rows", step.op, shapes, tile.op.tile_kind)
+        return self._call(tile.op, step.op, key, reads_all=True)
 
     def _tile(self, step: Compute) -> Tile:
         tile: Tile | None
@@ -191,13 +197,20 @@ class _Lowering:
         root, offset = self.network.sharing.root(touch.key)
         self.places[tensor] = Place(self.buffers[root], offset + touch.offset)
 
-    def _call(self, op: Op, whole: Op, key: Hashable, similar: Hashable | None = None) -> Call:
+    def _call(
+        self, op: Op, whole: Op, key: Hashable, similar: Hashable | None = None, *, reads_all: bool = False
+    ) -> Call:
         """A call of `op`; operators of equal key share the tables of one kernel.
 
-        Those of equal `similar` may be iterations of one loop, if they have the same kernel with other tables.
+        Those of equal `similar` may be iterations of one loop, if they have the same kernel with other tables. Where
+        it `reads_all` weights of the whole, other parts may read them in the same order.
         """
         scratch_bytes = self.network.kernels[whole].scratch_bytes  # what there is room for
         first, kernel = self.found.kernel_of_part(op, scratch_bytes, key)
+        kernel = self.chosen.get(key, kernel)
+        if reads_all:
+            part = self.parts.setdefault(whole, {}).setdefault(key, OrderedPart(first, kernel, scratch_bytes))
+            part.calls += 1
         moved = dict(zip((*first.operands, *first.results), (*op.operands, *op.results), strict=True))
         kernel = replace(
             kernel,
@@ -243,10 +256,34 @@ def split_with(found: Findings, segments: tuple[Segment, ...], board: Board) -> 
     sliced = frozenset(_sliced(in_order))
     buffers = {key: _buffer(network, key, block, sliced) for key, block in blocks.items()}
     lowering = _Lowering(network, found, buffers)
+    steps = _lowered(lowering, segments, rows)
+    if chosen := in_one_order(list(lowering.parts.values()), found):
+        lowering = _Lowering(network, found, buffers, chosen=chosen)
+        steps = _lowered(lowering, segments, rows)
+    return Schedule(
+        graph=network.graph,
+        board=board,
+        steps=steps,
+        buffers=tuple(buffers.values()),
+        places=lowering.places,
+        offsets={buffers[key]: offset for key, offset in placed.offsets.items()},
+        lower_bound_bytes=bound_bytes,
+        pieces=lowering.pieces,
+        is_interleaved=True,
+        rereads_input=network.rereads_input and bool(network.fetched),
+        solver=found.solver,
+    )
+
+
+def _lowered(
+    lowering: _Lowering, segments: Sequence[Segment], rows: Sequence[Sequence[Sequence[RowStep]]]
+) -> tuple[Step, ...]:
+    """The steps of all segments; `rows`: those of the strips of each."""
+    network = lowering.network
     for tensor in network.graph.tensors:
         root = network.root(tensor)
-        if root in buffers and buffers[root].kind is BufferKind.WHOLE:
-            lowering.places[tensor] = Place(buffers[root], network.sharing.root(tensor)[1])
+        if root in lowering.buffers and lowering.buffers[root].kind is BufferKind.WHOLE:
+            lowering.places[tensor] = Place(lowering.buffers[root], network.sharing.root(tensor)[1])
     steps: list[Step] = []
     for segment, row_steps in zip(segments, rows, strict=True):
         lowering.descending = segment.descending
@@ -257,19 +294,7 @@ def split_with(found: Findings, segments: tuple[Segment, ...], board: Board) -> 
             ops = network.calls[segment.first : segment.end]
             strips = [lowering.joined(strip) for strip in flat] if segment.slices > 1 else flat
             steps.append(Fused(ops, tuple(Roller(lowering.places, lowering.same).roll(strips))))
-    return Schedule(
-        graph=network.graph,
-        board=board,
-        steps=tuple(steps),
-        buffers=tuple(buffers.values()),
-        places=lowering.places,
-        offsets={buffers[key]: offset for key, offset in placed.offsets.items()},
-        lower_bound_bytes=bound_bytes,
-        pieces=lowering.pieces,
-        is_interleaved=True,
-        rereads_input=network.rereads_input and bool(network.fetched),
-        solver=found.solver,
-    )
+    return tuple(steps)
 
 
 def _sliced(steps: Iterable[RowStep]) -> Iterator[Tensor]:

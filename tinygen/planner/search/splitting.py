@@ -39,6 +39,7 @@ from tinygen.targets.board import Board
 
 # a plan of less than so many bytes, if there is one; with what is known of segments and placements
 Smaller = Callable[[int, SharedFindings], Schedule | None]
+Tell = Callable[[Tradeoff], None]
 _FOR_SMALLEST = 0.85  # of the work for a curve, that its end may take: it is what has to be right
 
 
@@ -53,15 +54,17 @@ def split_plan(
     watch: Watch | None = None,
     smaller: Smaller | None = None,
     most_units: int = MOST_OF_PLAN,
+    tell: Tell | None = None,
 ) -> Schedule:
     """The schedule with segments that serves the objective; over the limit where nothing smaller is found.
 
     `extra_macs` are the multiplications that strips of columns may do again, `slack` the share of the smallest arena
     that Objective.RAM may add for native kernels. `watch` is told what is searched, and the best so far; `smaller`
     finds a plan with fewer kernels to choose from where it takes less: Objective.RAM counts from that one, then.
-    The search takes about `most_units` of work at most, without that of `smaller`.
+    The search takes about `most_units` of work at most, without that of `smaller`; `tell` is told of each plan that it
+    looks at.
     """
-    planner = _Planner(network, board, toolbox, extra_macs, solver, slack, most_units, watch)
+    planner = _Planner(network, board, toolbox, extra_macs, solver, slack, most_units, watch, tell=tell)
     return planner.plan(limit_bytes, smaller)
 
 
@@ -102,7 +105,9 @@ class _Planner:
         most_units: int = MOST_OF_PLAN,
         watch: Watch | None = None,
         known: SharedFindings | None = None,
+        tell: Tell | None = None,
     ) -> None:
+        self._tell = tell
         self._network = network
         self._board = board
         self._toolbox = toolbox
@@ -150,7 +155,39 @@ class _Planner:
             schedule = self._improved_or_faster(self._least(without, smallest))
             if self.instructions(schedule) <= self._budget:
                 return schedule
-        return self._improved_or_faster(self._within_budget(smallest))
+        schedule = self._improved_or_faster(self._within_budget(smallest))
+        if self.instructions(schedule) <= self._budget:
+            return self._cheap_below(schedule)
+        return self._cheap_above(schedule.arena_bytes) or schedule
+
+    def _cheap_below(self, schedule: Schedule) -> Schedule:
+        """The last one that is cheap of schedules in smaller and smaller arenas; the next one tells what that costs."""
+        while self._found.work.is_left:
+            smaller = self.fastest(int((1 - CURVE_STEP) * schedule.arena_bytes))
+            if smaller is None or self.instructions(smaller) > self._budget:
+                break
+            schedule = smaller
+        return schedule
+
+    def _cheap_above(self, bytes: int) -> Schedule | None:
+        """The smallest schedule that is found to be cheap in a larger arena: looked for in longer and longer steps, as
+        it is expected to be near, then by halves of what is between. Where no work is left before one is found, a few
+        looks are taken that take hardly any."""
+        least, most, found, step = bytes, max(self._search.sizes), None, CURVE_STEP
+        looks_left = MOST_TRIES
+        while (1 + CURVE_STEP) * least < most:
+            has_work = self._found.work.is_left
+            if not has_work and (found or not looks_left):
+                break
+            looks_left -= not has_work
+            is_near = has_work and not found
+            middle = min(int((1 + step) * least), most - 1) if is_near else isqrt(least * most)
+            schedule = self.fastest(middle)
+            if schedule is None or self.instructions(schedule) > self._budget:
+                least, step = middle, 2 * step
+            else:
+                most, found = schedule.arena_bytes, schedule
+        return found
 
     def may_take_less(self, than_bytes: int) -> bool:
         """Whether some segmentation may take less, however well it is placed."""
@@ -295,8 +332,10 @@ class _Planner:
 
     def _split(self, segments: tuple[Segment, ...]) -> Schedule:
         if segments not in self._splits:
-            self._splits[segments] = split_with(self._found, segments, self._board)
-            self._found.work.found(self._splits[segments].arena_bytes)
+            schedule = self._splits[segments] = split_with(self._found, segments, self._board)
+            self._found.work.found(schedule.arena_bytes)
+            if self._tell is not None:
+                self._tell(Tradeoff(schedule.arena_bytes, self.instructions(schedule)))
         return self._splits[segments]
 
     def _improved(self, segments: tuple[Segment, ...], limit: int) -> tuple[Segment, ...]:

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 from tinygen.ir.graph import Graph
-from tinygen.kernels.base import Objective, Toolbox
+from tinygen.kernels.base import Toolbox
 from tinygen.kernels.select import first_within, has_kernel
 from tinygen.planner.cost.choice import variants
-from tinygen.planner.cost.cost import estimated_instructions
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.whole.whole import whole_plan
@@ -24,17 +23,3 @@ def step_plans(graph: Graph, board: Board, toolbox: Toolbox, solver: Solver) -> 
         if smallest is None or schedule.arena_bytes < smallest:
             smallest = schedule.arena_bytes
             yield schedule
-
-
-def step_plan(graph: Graph, board: Board, toolbox: Toolbox, limit_bytes: int | None, solver: Solver) -> Schedule:
-    """The schedule of a call that serves the objective within the limit; the smallest one where none is within it.
-
-    Balanced is the least product of bytes and instructions.
-    """
-    found = list(step_plans(graph, board, toolbox, solver))
-    fitting = [schedule for schedule in found if limit_bytes is None or schedule.arena_bytes <= limit_bytes]
-    if not fitting or toolbox.objective is Objective.RAM:
-        return found[-1]
-    if toolbox.objective is Objective.BALANCED:
-        return min(fitting, key=lambda plan: plan.arena_bytes * estimated_instructions(plan, toolbox.library))
-    return fitting[0]
