@@ -140,7 +140,7 @@ def _plan(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) ->
         schedule, network = _exchanging(_balanced(graph, board, toolbox, request), toolbox, request)
     else:
         schedule, network = _whole(graph, board, toolbox, request)
-    if toolbox.objective is Objective.RAM and not request.may_split:
+    if not request.may_split and toolbox.objective is Objective.RAM and toolbox.mixes_kernels:
         schedule = exchanged(_thriftiest(graph, board, toolbox, request), network)
     if request.may_split and _may_be_better(schedule, toolbox.objective, request):
         limit = _limit(request, schedule.arena_bytes)

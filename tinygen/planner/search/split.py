@@ -67,9 +67,7 @@ class _Lowering:
     same: dict[Call, Hashable] = field(default_factory=dict)
     descending: bool = False  # whether rows come from the last to the first
     strips: dict[tuple[Op, Columns], Tile | None] = field(default_factory=dict)
-    parts: dict[Op, dict[Hashable, OrderedPart]] = field(
-        default_factory=dict
-    )  # of each operator, by what tells them apart
+    parts: dict[Op, dict[Hashable, OrderedPart]] = field(default_factory=dict)  # of each operator
     chosen: Mapping[Hashable, Kernel] = field(default_factory=dict)  # for some parts
 
     def lower(self, step: RowStep) -> FlatStep:
