@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -30,6 +31,7 @@ from tinygen.planner.plan import PlanRequest, for_graph, plan
 from tinygen.planner.schedule.constants import bytes_of, const_bytes
 from tinygen.planner.schedule.schedule import Schedule
 from tinygen.planner.schedule.solver import Solver
+from tinygen.planner.search import splitting
 from tinygen.planner.search.goals import Tradeoff, chosen_balanced, most_balanced
 from tinygen.targets import load
 
@@ -153,6 +155,15 @@ def test_what_subgraphs_run_is_no_slower(goal: Objective) -> None:
     assert isinstance(found, Schedule)
     is_fast = estimated_instructions(found, tools.library) <= 1.05 * instructions(inner.ops, tools)
     assert is_fast == (goal is not Objective.RAM)
+
+
+def test_looks_end_where_no_plan_of_a_few_bytes_is_cheap() -> None:
+    """Steps of a share of so few bytes are shorter than one."""
+    build = GraphBuilder()
+    graph = build.graph(build.conv(build.conv(build.input(1, 4, 1, 1), 1, HW(3, 1)), 1))
+    toolbox = Toolbox(Library.PORTABLE, _M4.isa, Objective.BALANCED)
+    with patch.object(splitting, "most_balanced", return_value=0.0):
+        assert plan(graph, _M4, toolbox).arena_bytes <= 8, "on whole tensors"
 
 
 def _orders(schedule: Schedule) -> Counter[Op]:

@@ -175,13 +175,13 @@ class _Planner:
         looks are taken that take hardly any."""
         least, most, found, step = bytes, max(self._search.sizes), None, CURVE_STEP
         looks_left = MOST_TRIES
-        while (1 + CURVE_STEP) * least < most:
+        while max((1 + CURVE_STEP) * least, least + 1) < most:
             has_work = self._found.work.is_left
             if not has_work and (found or not looks_left):
                 break
             looks_left -= not has_work
-            is_near = has_work and not found
-            middle = min(int((1 + step) * least), most - 1) if is_near else isqrt(least * most)
+            middle = isqrt(least * most) if found else min(int((1 + step) * least), most - 1)
+            middle = max(middle, least + 1)
             schedule = self.fastest(middle)
             if schedule is None or self.instructions(schedule) > self._budget:
                 least, step = middle, 2 * step
