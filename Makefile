@@ -17,6 +17,9 @@ BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 
+# Tests start tinygen again and again: its byte code is kept, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
