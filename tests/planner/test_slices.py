@@ -196,6 +196,15 @@ def test_what_does_not_run_in_slices() -> None:
     assert found == [(producer, pooled)]
 
 
+def test_slices_are_added_to_a_number_without_axes() -> None:
+    build = GraphBuilder()
+    number = build.input()
+    wide = build.depthwise(build.add(build.conv(build.input(1, 8, 8, 4), 48), number))
+    schedule = plan(build.graph(build.conv(wide, 4)), _M4, _TOOLBOX)
+    assert _slices(schedule) > 1
+    _assert_computes(schedule)
+
+
 def test_broken_slices_are_found() -> None:
     """Sums that lie where a slice lies; the constants of another slice; a slice with the channels of another one."""
     schedule = plan(_bottleneck(4, 96), _M4, _TOOLBOX)
