@@ -26,6 +26,7 @@ from benchmarks.calibration_operators import (
     convolutions_for_tiles,
     filters_of_one_line,
     layers_of_narrow_blocks,
+    layers_of_narrow_weights,
     layers_of_small_weights,
     operators,
     real_layers,
@@ -156,7 +157,7 @@ def pairs_of_own(toolbox: Toolbox) -> list[Pair]:
     pairs += [(op, packed_layers(op)[-1]) for op in plain if isinstance(op, Conv2D)]
     pairs += [(op, squeezed_layer(op)) for op in layers_of_narrow_blocks() if can_squeeze(op)]
     library = replace(toolbox, has_native_kernels=False)
-    others = (*plain, *real_layers())
+    others = (*plain, *real_layers(), *layers_of_narrow_weights())
     pairs += [(op, kernel) for op in others for kernel in variants(op, library) if kernel.is_own]
     for beside in (Library.PORTABLE, Library.CMSIS_NN):  # what only the other cannot do comes behind
         pairs += [pair for pair in _further(pairs, replace(library, library=beside)) if pair[1].is_own]
@@ -333,6 +334,14 @@ def written(parts: Parts) -> str:
     return "\n".join([*lines, " }", "}", ""])
 
 
+def _kept(name: str, only: tuple[str, ...]) -> Parts:
+    """What stays of a table: all but the functions that are measured again, whose ways may have other names now."""
+    return {
+        part: {function: terms for function, terms in functions.items() if not only or not function.startswith(only)}
+        for part, functions in table(name).items()
+    }
+
+
 def main() -> None:
     """Measure all boards and libraries, show errors, write the tables."""
     parser = argparse.ArgumentParser(description="Measure kernels and write the prices of their work.")
@@ -342,7 +351,7 @@ def main() -> None:
     asked = parser.parse_args()
     for board in map(load, asked.board or BOARDS):
         name = table_name(board.isa, board.has_thumb2)
-        kept = table(name) if asked.only or asked.missing else {}
+        kept = _kept(name, tuple(asked.only)) if asked.only or asked.missing else {}
         base = table(BASES[name]) if name in BASES else {}
 
         def measuring(part: str, board: Board = board, kept: Parts = kept, base: Parts = base) -> Measuring:

@@ -89,6 +89,16 @@ def layers_of_small_weights() -> tuple[Op, ...]:
     return tuple(_named(op, index) for index, op in enumerate(ops))
 
 
+def layers_of_narrow_weights() -> tuple[Op, ...]:
+    """Convolutions whose weights are integers of four and of two bits."""
+    families: tuple[tuple[int, Callable[[Random], Op]], ...] = (
+        (20, lambda random: _convolution(random, random.choice(_FILTERS), random.choice((1, 1, 2)))),
+        (20, lambda random: _convolution(random, UNIT, 1)),
+    )
+    ops = (_narrow(op, (DType.INT4, DType.INT2)[index % 2]) for index, op in enumerate(_drawn(families)))
+    return tuple(_named(op, index) for index, op in enumerate(ops))
+
+
 def layers_of_narrow_blocks() -> tuple[Op, ...]:
     """Fully connected layers and 1x1 convolutions whose weights take from no bits to eight, block by block."""
     families: tuple[tuple[int, Callable[[Random], Op]], ...] = (
@@ -173,6 +183,12 @@ def _real_tensor(shape: tuple[int, ...]) -> Tensor:
 def _with_small_weights(op: Conv2D | FullyConnected) -> Op:
     assert op.weights.data is not None
     return replace(op, weights=replace(op.weights, data=op.weights.data // _TIMES_SMALLER[op.macs // 64 % 2]))
+
+
+def _narrow(op: Op, dtype: DType) -> Op:
+    assert isinstance(op, Conv2D) and op.weights.data is not None
+    data = np.right_shift(op.weights.data, DType.INT8.bits - dtype.bits)
+    return replace(op, weights=replace(op.weights, type=replace(op.weights.type, dtype=dtype), data=data))
 
 
 def _in_narrow_blocks(random: Random, op: Op) -> Op:

@@ -1,13 +1,19 @@
 """Estimated instructions against those that QEMU counts."""
 
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.support.graphs import GraphBuilder, random_inputs
 from tests.support.models import MLPERF_TINY, SUPPORTED, model_file
+from tests.support.schedules import executed_schedule
 from tests.support.tools import requires_cmsis, requires_qemu
+from tinygen import targets
 from tinygen.frontends import import_model
+from tinygen.ir.graph import Graph, Op
+from tinygen.ir.types import DType
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.select import LOWERINGS, select, variants
 from tinygen.ops.clamp import Clamp
@@ -16,9 +22,12 @@ from tinygen.ops.window import HW
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import Compiled, compile_model
 from tinygen.planner.cost.cost import Costs, costs, estimated_instructions
+from tinygen.planner.plan import PlanRequest, plan
+from tinygen.planner.search.goals import BALANCED_EXTRA
 from tinygen.targets.isa import Isa
 
 _M3, _M4, _M55 = "mps2-an385", "mps2-an386", "mps3-an547"
+_NARROW_OFF = 0.10  # the same, where kernels unpack weights, some kinds of which take longer than others
 _OFF = 0.05  # of the instructions of a whole network
 
 LIBRARIES = (Library.PORTABLE, pytest.param(Library.CMSIS_NN, marks=requires_cmsis))
@@ -68,6 +77,50 @@ def test_native_kernels(name: str, board: str) -> None:
         counts.append(_measured(compiled))
         assert estimated_instructions(compiled.schedule, compiled.library) == pytest.approx(counts[-1], rel=_OFF)
     assert counts[1] <= 1.05 * counts[0]
+
+
+def _narrow(graph: Graph, dtype: DType) -> Graph:
+    """With convolutions whose weights have fewer bits."""
+    ops: list[Op] = []
+    for op in graph.ops:
+        if isinstance(op, Conv2D) and op.weights.data is not None:
+            type = replace(op.weights.type, dtype=dtype)
+            narrowed = replace(
+                op.weights, type=type, data=np.right_shift(op.weights.data, DType.INT8.bits - dtype.bits)
+            )
+            ops.append(op.replace_tensors({op.weights: narrowed}))
+        else:
+            ops.append(op)
+    return replace(graph, ops=tuple(ops))
+
+
+@pytest.mark.qemu
+@requires_qemu
+@pytest.mark.parametrize("dtype", [DType.INT4, DType.INT2])
+@pytest.mark.parametrize("board", [_M4, _M55])
+def test_narrow_weights(board: str, dtype: DType, tmp_path: Path) -> None:
+    """Filters that are unpacked one by one, as there is no scratch for four, take twice the time: -O balanced leaves
+    them."""
+    build = GraphBuilder()
+    tensor = build.input(1, 12, 12, 16)
+    for _ in range(3):
+        tensor = build.conv(build.depthwise(tensor), 32)
+    graph = _narrow(build.graph(tensor), dtype)
+    counts, plans = [], []
+    for objective in (Objective.TIME, Objective.BALANCED, Objective.RAM):
+        isa = targets.load(board).isa
+        toolbox = Toolbox(Library.PORTABLE, isa, objective, has_native_kernels=True, chooses_by_cost=True)
+        schedule = plan(graph, targets.load(board), toolbox, PlanRequest(slack=0.0))
+        folder = tmp_path / objective.value
+        folder.mkdir()
+        executed = executed_schedule(schedule, Library.PORTABLE, folder, [random_inputs(graph, seed=0)])
+        plans.append(schedule)
+        counts.append(executed.outcome.values["instructions"])
+    fastest, balanced, smallest = counts
+    assert balanced <= (1 + BALANCED_EXTRA) * fastest
+    assert smallest > 1.5 * fastest, "without scratch for four"
+    for schedule, counted in zip(plans, counts, strict=True):
+        assert estimated_instructions(schedule, Library.PORTABLE) == pytest.approx(counted, rel=_NARROW_OFF)
 
 
 def test_a_range_of_results_costs_a_pass_of_its_own() -> None:

@@ -1,5 +1,6 @@
 """Random float32 layers whose weights are narrow codes, side by side in one graph."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from tinygen.ops.window import HW, Padding
 from tinygen.quant.coded_weights import coded_weights
 
 WEIGHTS = tuple(form for form in Format if form not in (Format.FP8_E8M0FNU, Format.FP16, Format.FP32))
+_MOST_MACS = 100_000  # of a large layer: without a float unit each takes some 100 instructions
+_LARGE_WINDOWS = ((1, 1), (1, 1), (3, 3), (10, 4))
+_Make = Callable[[np.random.Generator, Format, int, int], Op]
 SCALES = (Format.FP32, Format.FP16, Format.FP8_E8M0FNU)
 
 
@@ -45,14 +49,27 @@ def random_coding(rng: np.random.Generator, form: Format, shape: tuple[int, ...]
 
 def coded_graph(seed: int, each: int = 4) -> Graph:
     """For each format of weights so many layers of every kind."""
+    return _side_by_side(seed, each, (_convolution, _depthwise, _fully_connected))
+
+
+def large_graph(seed: int, each: int) -> Graph:
+    """For each format of weights so many convolutions as large as those of networks."""
+    return _side_by_side(seed, each, (_large_convolution,))
+
+
+def _side_by_side(seed: int, each: int, kinds: Sequence[_Make]) -> Graph:
     rng = np.random.default_rng(seed)
     ops: list[Op] = []
     for form in WEIGHTS:
         for number in range(each):
-            for make in (_convolution, _depthwise, _fully_connected):
+            for make in kinds:
                 op = make(rng, form, len(ops), number)
                 op.verify()
                 ops.append(op)
+    return _graph(ops)
+
+
+def _graph(ops: Sequence[Op]) -> Graph:
     inputs = [Port(op.operands[0].name, op.operands[0], op.operands[0].type) for op in ops]
     return Graph("coded", tuple(inputs), tuple(Port(r.name, r, r.type) for op in ops for r in op.results), tuple(ops))
 
@@ -102,6 +119,30 @@ def _convolution(rng: np.random.Generator, form: Format, index: int, number: int
     )
 
 
+def _large_convolution(rng: np.random.Generator, form: Format, index: int, number: int) -> Op:
+    """Of single pixels, or of windows where it is small: also the first layers of networks, of few channels."""
+    while True:
+        height, width = (int(rng.integers(2, 13)) for _ in range(2))
+        block, channels = int(rng.choice((1, 8, 16, 32))), int(rng.choice((8, 12, 16, 24, 32, 64)))
+        rows, columns = _LARGE_WINDOWS[int(rng.integers(len(_LARGE_WINDOWS)))]
+        count = int(rng.integers(1, 5))
+        if height * width * channels * rows * columns * block * count <= _MOST_MACS:
+            break
+    depth = block * count
+    blocks = (channels, 1, 1, (count, 1)[number % 2])
+    top, left = (rows - 1) // 2, (columns - 1) // 2
+    return Conv2D(
+        **_place(index),
+        **_constants(rng, form, index, (channels, rows, columns, depth), blocks, channels),  # type: ignore[arg-type]
+        input=_real(f"x{index}", 1, height, width, depth),
+        output=_real(f"y{index}", 1, height, width, channels),
+        stride=HW(1, 1),
+        dilation=HW(1, 1),
+        padding=Padding(top, rows - 1 - top, left, columns - 1 - left),
+        clamp=_clamp(rng),
+    )
+
+
 def _depthwise(rng: np.random.Generator, form: Format, index: int, number: int) -> Op:
     channels, multiplier = int(rng.integers(2, 9)), 1 + number % 2
     results = channels * multiplier
@@ -131,8 +172,12 @@ def _fully_connected(rng: np.random.Generator, form: Format, index: int, number:
 
 def integer_graph(seed: int, each: int = 4) -> Graph:
     """The layers of `coded_graph` that have a form in integers, with int8 activations."""
+    return in_integers(coded_graph(seed, each), seed)
+
+
+def in_integers(real: Graph, seed: int) -> Graph:
+    """The layers of a graph that have a form in integers, with int8 activations."""
     rng = np.random.default_rng(seed)
-    real = coded_graph(seed, each)
     values = dict(zip(real.input_tensors, samples(real, seed), strict=True))
     ops = []
     for op in real.ops:
@@ -151,8 +196,7 @@ def integer_graph(seed: int, each: int = 4) -> Graph:
         quantized = with_clamp(op.replace_tensors(tensors), Clamp(-128, 127) if rng.random() < 0.7 else Clamp(-20, 90))
         quantized.verify()
         ops.append(quantized)
-    inputs = [Port(op.operands[0].name, op.operands[0], op.operands[0].type) for op in ops]
-    return Graph("coded", tuple(inputs), tuple(Port(r.name, r, r.type) for op in ops for r in op.results), tuple(ops))
+    return _graph(ops)
 
 
 def stored_samples(graph: Graph, seed: int) -> list[Array]:

@@ -18,17 +18,26 @@ _UNIT = 0.03  # scale of int8 inputs
 
 def listed_graph(seed: int) -> Graph:
     """The layers of `coded_graph` with a mask, with tables, or with both; some masks set nothing in some filters."""
+    return listed(coded_graph(seed, each=4), seed)
+
+
+def listed(graph: Graph, seed: int) -> Graph:
+    """The layers of a graph of codes with a mask, with tables, or with both."""
     rng = np.random.default_rng(seed)
-    graph = coded_graph(seed, each=4)
     ops = [_with(op, _listed(rng, op, index)) for index, op in enumerate(graph.ops)]
     return _graph(ops)
 
 
 def integer_graph(seed: int) -> Graph:
     """The same with int8 activations, and weights of int8 that are the numbers of such codings."""
+    return listed_integers(coded_graph(seed, each=4), seed)
+
+
+def listed_integers(graph: Graph, seed: int) -> Graph:
+    """The layers of a graph of codes with int8 activations, and int8 weights that are the numbers of such codings."""
     rng = np.random.default_rng(seed)
     ops = []
-    for index, op in enumerate(coded_graph(seed, each=4).ops):
+    for index, op in enumerate(graph.ops):
         coding = _listed(rng, op, index)
         axis = op.filters.channel_axis if op.filters is not None else 0
         if coding.levels is None:

@@ -552,6 +552,11 @@ def _coded() -> Iterator[Op]:
         yield from made(0, each=2).ops
     for listed in (listed_layers.listed_graph, listed_layers.integer_graph):
         yield from listed(0).ops[::2]
+    large = coded_layers.large_graph(0, each=4)
+    yield from large.ops
+    yield from coded_layers.in_integers(large, 0).ops
+    yield from listed_layers.listed(large, 0).ops
+    yield from listed_layers.listed_integers(large, 0).ops
 
 
 def _dynamic() -> Iterator[Op]:

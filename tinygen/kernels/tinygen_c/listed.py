@@ -6,15 +6,16 @@ from typing import ClassVar
 import numpy as np
 
 from tinygen.ir.coding import Coding
+from tinygen.ir.graph import Op
 from tinygen.kernels.base import Table
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables
 from tinygen.kernels.cmsis_nn.shapes import Offsets
 from tinygen.kernels.geometry import GeometricKernel, Geometry, form_of
 from tinygen.kernels.listing import Listing, listing_of, listing_tables
 from tinygen.kernels.tinygen_c.packed import bias_tables
+from tinygen.kernels.tinygen_c.unpacking import FILTERS_AT_ONCE, one_by_one
+from tinygen.kernels.work import Work
 from tinygen.ops.weighted import Weighted
-
-_FILTERS_AT_ONCE = 4
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -28,6 +29,16 @@ class ConvolveListedS8(GeometricKernel):
     offsets: Offsets
     bits: int
     listing: Listing
+    stored: int  # weights that have codes
+
+    def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
+        """stored: weights that are not left out as 0."""
+        plain = super().work(op, rows, columns)
+        return Work(plain.function, {**plain.times, "stored": self.stored})
+
+    @property
+    def priced_as(self) -> str:
+        return one_by_one(self.function, self.filters_of_group < FILTERS_AT_ONCE)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -36,6 +47,10 @@ class FullyConnectedListedS8(ConvolveListedS8):
 
     template: ClassVar[str] = "fully_connected_listed_s8"
     takes_scratch: ClassVar[bool] = False
+
+    @property
+    def priced_as(self) -> str:
+        return self.function
 
 
 def listed_layer(op: Weighted, coding: Coding) -> ConvolveListedS8 | None:
@@ -60,11 +75,12 @@ def listed_layer(op: Weighted, coding: Coding) -> ConvolveListedS8 | None:
             *bias_tables(op.output_stage.bias),
             *per_channel_tables(op.output_stage, op.channels),
         ),
-        scratch_bytes=0 if is_vector else geometry.window * min(_FILTERS_AT_ONCE, form.filters_of_group),
+        scratch_bytes=0 if is_vector else geometry.window * min(FILTERS_AT_ONCE, form.filters_of_group),
         geometry=geometry,
         filters_of_group=form.filters_of_group,
         offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
         activation=op.clamp,
         bits=filters.bits,
         listing=listing_of(filters),
+        stored=filters.stored_codes.size,
     )

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from tinygen.ir.packing import pack
 from tinygen.ir.tensor import Tensor
+from tinygen.ir.types import DType
 from tinygen.kernels.base import Table
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables
 from tinygen.kernels.cmsis_nn.shapes import Offsets
@@ -23,6 +24,10 @@ class ConvolvePackedS8(UnpackingKernel):
     header: ClassVar[str] = "tg_packed.h"
 
     weight_bits: int
+
+    @property
+    def priced_as(self) -> str:
+        return super().priced_as if self.weight_bits < DType.INT8.bits else self.function
 
 
 def packed_weights(weights: Tensor) -> Table:

@@ -36,7 +36,7 @@ class Costs:
 
     def slice(self, op: Op, kernel: Kernel, channels: int) -> float:
         """Of computing so many channels of the result of `op`."""
-        key = op, kernel.function, channels
+        key = op, kernel.priced_as, channels
         if key not in self._slice_cache:
             share = channels / op.results[0].shape[-1]
             alone, whole = self._prices.of_call(kernel.work(op)), self.call(op, kernel)
