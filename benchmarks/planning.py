@@ -32,14 +32,17 @@ _OBJECTIVES = (Objective.TIME, Objective.BALANCED, Objective.RAM)
 _BOARD = targets.load("mps2-an386")
 _OPERATORS = (10, 20, 40, 70, 100, 150, 200, 300)
 _TALL = 24, 2_000  # layers and rows of convolutions over time
+_LOOP = compile("for _ in range(10_000_000): pass", "loop", "exec")  # as it runs outside of functions
 _OPEN = Path(__file__).resolve().parents[2] / "shared" / "models" / "open"
 _RECOMPUTE = 0, Options.recompute, 0.3  # shares; the second is the default
 _BLOCK = 4  # operators: 1x1, depthwise, 1x1, sum with the block's input
 _DOWN_EVERY = 6  # blocks, half the size and twice the channels
 _INTRODUCTION = """# Planning time
 
-Seconds of process time, by `python -m benchmarks.planning` (`make bench-planning`), at most 5 s without a goal and 10 s
-with one, up to 300 operators 60 s. Others worked on the same machine: alone it takes less.
+Seconds of process time, by `python -m benchmarks.planning` (`make bench-planning`), beside other work, on a machine
+whose speed is not always the same: ten million turns of an empty loop of Python took between {fastest:.2f} and
+{slowest:.2f} s meanwhile. The goals are 5 s without a goal and 10 s with one, up to 300 operators 60 s, where the loop
+takes 0.31 s. What a search may take is counted, not timed (`tests/planner/test_search_work.py`).
 
 Where a placement with a few bytes less is neither found nor proven impossible, searches go on until their counted
 work is used up: of ic with -O ram that is about two thirds of the time, as 512 bytes stay between each arena that is
@@ -96,6 +99,13 @@ def chain(operators: int) -> Graph:
     while len(build.ops) < operators:
         tensor = build.conv(tensor, tensor.shape[3])
     return build.graph(tensor)
+
+
+def _loop_seconds() -> float:
+    """Of this machine, now: what the other figures are to be seen beside."""
+    start = time.process_time()
+    exec(_LOOP, {})
+    return time.process_time() - start
 
 
 def _models(folder: Path | None) -> Iterator[tuple[str, ...]]:
@@ -170,7 +180,7 @@ def main() -> None:
     """Measure, print the rows as they come, as long chains take minutes, and write the page once all are there."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     others = [Path(name) for name in sys.argv[2:]] or sorted(_OPEN.glob("*_int8.tflite"))
-    text = _INTRODUCTION
+    text, speeds = "", [_loop_seconds()]
     parts = (
         (_models(folder), _OTHERS_TEXT),
         (_others(others), _OPERATORS_TEXT),
@@ -183,6 +193,8 @@ def main() -> None:
             done.append(row)
             print(*row, sep=", ", flush=True)
         text = f"{text}\n{_table(done)}{following}"
+        speeds.append(_loop_seconds())
+    text = _INTRODUCTION.format(fastest=min(speeds), slowest=max(speeds)) + text
     Path(__file__).with_suffix(".md").write_text(text, encoding="utf-8")
 
 
