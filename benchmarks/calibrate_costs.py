@@ -337,7 +337,7 @@ def written(parts: Parts) -> str:
 def _kept(name: str, only: tuple[str, ...]) -> Parts:
     """What stays of a table: all but the functions that are measured again, whose ways may have other names now."""
     return {
-        part: {function: terms for function, terms in functions.items() if not only or not function.startswith(only)}
+        part: {function: terms for function, terms in functions.items() if not function.startswith(only)}
         for part, functions in table(name).items()
     }
 

@@ -6,6 +6,7 @@ from random import Random
 
 import numpy as np
 
+from tests.support.coded_layers import narrowed
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType, Quant, TensorType
@@ -95,7 +96,7 @@ def layers_of_narrow_weights() -> tuple[Op, ...]:
         (20, lambda random: _convolution(random, random.choice(_FILTERS), random.choice((1, 1, 2)))),
         (20, lambda random: _convolution(random, UNIT, 1)),
     )
-    ops = (_narrow(op, (DType.INT4, DType.INT2)[index % 2]) for index, op in enumerate(_drawn(families)))
+    ops = (narrowed(op, (DType.INT4, DType.INT2)[index % 2]) for index, op in enumerate(_drawn(families)))
     return tuple(_named(op, index) for index, op in enumerate(ops))
 
 
@@ -183,12 +184,6 @@ def _real_tensor(shape: tuple[int, ...]) -> Tensor:
 def _with_small_weights(op: Conv2D | FullyConnected) -> Op:
     assert op.weights.data is not None
     return replace(op, weights=replace(op.weights, data=op.weights.data // _TIMES_SMALLER[op.macs // 64 % 2]))
-
-
-def _narrow(op: Op, dtype: DType) -> Op:
-    assert isinstance(op, Conv2D) and op.weights.data is not None
-    data = np.right_shift(op.weights.data, DType.INT8.bits - dtype.bits)
-    return replace(op, weights=replace(op.weights, type=replace(op.weights.type, dtype=dtype), data=data))
 
 
 def _in_narrow_blocks(random: Random, op: Op) -> Op:

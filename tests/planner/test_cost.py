@@ -3,16 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from tests.support.coded_layers import narrowed
 from tests.support.graphs import GraphBuilder, random_inputs
 from tests.support.models import MLPERF_TINY, SUPPORTED, model_file
 from tests.support.schedules import executed_schedule
 from tests.support.tools import requires_cmsis, requires_qemu
 from tinygen import targets
 from tinygen.frontends import import_model
-from tinygen.ir.graph import Graph, Op
 from tinygen.ir.types import DType
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.select import LOWERINGS, select, variants
@@ -79,21 +78,6 @@ def test_native_kernels(name: str, board: str) -> None:
     assert counts[1] <= 1.05 * counts[0]
 
 
-def _narrow(graph: Graph, dtype: DType) -> Graph:
-    """With convolutions whose weights have fewer bits."""
-    ops: list[Op] = []
-    for op in graph.ops:
-        if isinstance(op, Conv2D) and op.weights.data is not None:
-            type = replace(op.weights.type, dtype=dtype)
-            narrowed = replace(
-                op.weights, type=type, data=np.right_shift(op.weights.data, DType.INT8.bits - dtype.bits)
-            )
-            ops.append(op.replace_tensors({op.weights: narrowed}))
-        else:
-            ops.append(op)
-    return replace(graph, ops=tuple(ops))
-
-
 @pytest.mark.qemu
 @requires_qemu
 @pytest.mark.parametrize("dtype", [DType.INT4, DType.INT2])
@@ -105,7 +89,8 @@ def test_narrow_weights(board: str, dtype: DType, tmp_path: Path) -> None:
     tensor = build.input(1, 12, 12, 16)
     for _ in range(3):
         tensor = build.conv(build.depthwise(tensor), 32)
-    graph = _narrow(build.graph(tensor), dtype)
+    graph = build.graph(tensor)
+    graph = replace(graph, ops=tuple(narrowed(op, dtype) for op in graph.ops))
     counts, plans = [], []
     for objective in (Objective.TIME, Objective.BALANCED, Objective.RAM):
         isa = targets.load(board).isa

@@ -1,6 +1,7 @@
 """Random float32 layers whose weights are narrow codes, side by side in one graph."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -197,6 +198,14 @@ def in_integers(real: Graph, seed: int) -> Graph:
         quantized.verify()
         ops.append(quantized)
     return _graph(ops)
+
+
+def narrowed(op: Op, dtype: DType) -> Op:
+    """The operator itself; a convolution on int8 with the highest bits of its weights."""
+    if not isinstance(op, Conv2D) or op.weights.data is None:
+        return op
+    data = np.right_shift(op.weights.data, DType.INT8.bits - dtype.bits)
+    return replace(op, weights=replace(op.weights, type=replace(op.weights.type, dtype=dtype), data=data))
 
 
 def stored_samples(graph: Graph, seed: int) -> list[Array]:

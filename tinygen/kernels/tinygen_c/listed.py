@@ -38,7 +38,7 @@ class ConvolveListedS8(GeometricKernel):
 
     @property
     def priced_as(self) -> str:
-        return one_by_one(self.function, self.filters_of_group < FILTERS_AT_ONCE)
+        return one_by_one(self.function, self.takes_scratch and self.filters_of_group < FILTERS_AT_ONCE)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -47,10 +47,6 @@ class FullyConnectedListedS8(ConvolveListedS8):
 
     template: ClassVar[str] = "fully_connected_listed_s8"
     takes_scratch: ClassVar[bool] = False
-
-    @property
-    def priced_as(self) -> str:
-        return self.function
 
 
 def listed_layer(op: Weighted, coding: Coding) -> ConvolveListedS8 | None:
