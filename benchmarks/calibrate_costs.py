@@ -32,7 +32,7 @@ from benchmarks.calibration_operators import (
     real_layers,
     rows_within_images,
 )
-from benchmarks.calibration_program import moves, reads
+from benchmarks.calibration_program import expansions, moves, reads
 from tests.support.measured_operators import operators_of_models
 from tinygen.codegen.render import render
 from tinygen.ir.graph import Graph, Op, Port
@@ -40,6 +40,7 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Quant
 from tinygen.kernels.base import IN_CALL, Kernel, Library, Toolbox
 from tinygen.kernels.native.convolution import direct_convolution
+from tinygen.kernels.native.expanded import EXPAND
 from tinygen.kernels.native.select import native_kernels
 from tinygen.kernels.native.winograd import tiled
 from tinygen.kernels.prices import BASES, OWN, table, table_file, table_name
@@ -115,6 +116,8 @@ class Measuring:
                     yield Sample(work(function, call=1, operand=bytes), found)
         if self._wants(FETCH):
             yield from (Sample(work(FETCH, call=1), found) for found in reads(self.board))
+        if self._wants(EXPAND):
+            yield from (Sample(expansion.work(), found) for expansion, found in expansions(self.board))
 
     def _wants(self, function: str) -> bool:
         return function not in self.known and (not self.prefixes or function.startswith(self.prefixes))

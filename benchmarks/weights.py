@@ -70,9 +70,10 @@ By `make bench-weights`. Accuracy is that of the generated C on samples that nei
 Constants are all tables of the network, flash has the code, too, RAM the stack (both on the M4, in bytes). Weights that
 are not quantized, as they have at most 1,024 elements or no whole blocks along their input channels, are float32 beside
 float32 activations (their bytes are said), int8 beside int8 ones. GPTQ has chosen codes and scales on the samples of
-calibration. Kernels for codes save flash, not time. int8 per channel with int8 activations has native kernels, FP8 is
-int8 there; float16 is measured beside float32 activations alone. Zeros are the smallest weights of each constant,
-without training afterwards. Kernels are tinygen's own (`--cmsis-nn off`).
+calibration. Kernels for codes save flash, not time. int8 per channel with int8 activations has native kernels, which
+INT4 per channel is expanded for at each call; FP8 is int8 there; float16 is measured beside float32 activations alone.
+Zeros are the smallest weights of each constant, without training afterwards. Kernels are tinygen's own
+(`--cmsis-nn off`).
 """
 
 

@@ -83,6 +83,7 @@
 #define tg_engine_layer_s8 TG_V(engine_layer_s8)
 #define tg_erf_f32 TG_V(erf_f32)
 #define tg_exp_f32 TG_V(exp_f32)
+#define tg_expand_stream TG_V(expand_stream)
 #define tg_fill_f32 TG_V(fill_f32)
 #define tg_filter_bank TG_V(filter_bank)
 #define tg_filter_bank_log TG_V(filter_bank_log)

@@ -207,7 +207,8 @@ class _Layers:
         self.ops.append(op)
 
 
-def _layers(seed: int, count: int, dtypes: tuple[DType, ...] = NARROW) -> _Layers:
+def random_layers(seed: int, count: int, dtypes: tuple[DType, ...] = NARROW) -> _Layers:
+    """Convolutions, depthwise ones and fully connected layers with weights of these widths in turn."""
     layers = _Layers(seed, dtypes)
     kinds = (layers.convolution, layers.depthwise, layers.convolution, layers.fully_connected)
     for number in range(count):
@@ -219,7 +220,7 @@ def _layers(seed: int, count: int, dtypes: tuple[DType, ...] = NARROW) -> _Layer
 @pytest.mark.parametrize("dtypes", [NARROW, (DType.INT4,)], ids=["mixed", "int4"])
 def test_layers_run(target: str, library: Library, dtypes: tuple[DType, ...], tmp_path: Path) -> None:
     board = load(target)
-    layers = _layers(len(target) + len(dtypes), LAYERS, dtypes)
+    layers = random_layers(len(target) + len(dtypes), LAYERS, dtypes)
     graph, inputs = layers.graph(), layers.values()
     schedule = plan(graph, board, Toolbox(library, board.isa), PlanRequest())
     [outputs] = run_schedule(schedule, library, tmp_path, [inputs])
@@ -235,7 +236,7 @@ def test_layers_run(target: str, library: Library, dtypes: tuple[DType, ...], tm
 @pytest.mark.parametrize(("target", "library"), TARGETS)
 def test_weights_with_zero_points_run(target: str, library: Library, tmp_path: Path) -> None:
     board = load(target)
-    layers = _layers(len(target), LAYERS, (DType.UINT8,))
+    layers = random_layers(len(target), LAYERS, (DType.UINT8,))
     graph, inputs = layers.graph(), layers.values()
     toolbox = Toolbox(library, board.isa, has_native_kernels=True)
     schedule = plan(graph, board, toolbox, PlanRequest())

@@ -15,6 +15,7 @@ from tinygen.ops.clamp import UNLIMITED, Clamp, with_clamp
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
+from tinygen.ops.weighted import Weighted
 from tinygen.ops.window import HW, Padding
 from tinygen.quant.coded_weights import coded_weights
 
@@ -201,8 +202,8 @@ def in_integers(real: Graph, seed: int) -> Graph:
 
 
 def narrowed(op: Op, dtype: DType) -> Op:
-    """The operator itself; a convolution on int8 with the highest bits of its weights."""
-    if not isinstance(op, Conv2D) or op.weights.data is None:
+    """The operator itself; a layer on int8 with the highest bits of its weights."""
+    if not isinstance(op, Weighted) or op.weights.data is None:
         return op
     data = np.right_shift(op.weights.data, DType.INT8.bits - dtype.bits)
     return replace(op, weights=replace(op.weights, type=replace(op.weights.type, dtype=dtype), data=data))

@@ -16,13 +16,15 @@ from tests.support.reference import evaluate
 from tinygen.build.toolchain import Sanitizer
 from tinygen.codegen.harness import Measure
 from tinygen.ir.graph import Op
-from tinygen.ir.types import Array
+from tinygen.ir.packing import pack
+from tinygen.ir.types import Array, DType
 from tinygen.kernels.base import IN_CALL, Kernel, Library, Objective, Toolbox
 from tinygen.kernels.native import select, winograd
 from tinygen.kernels.native.convolution import direct_convolution
 from tinygen.kernels.native.winograd import Method
 from tinygen.ops.conv2d import Conv2D
 from tinygen.options import Kernels, Options
+from tinygen.paths import WITHOUT_CMSIS_NN
 from tinygen.pipeline import compile_model
 from tinygen.planner.cost.code import beside_constants
 from tinygen.planner.schedule.constants import const_bytes
@@ -137,7 +139,7 @@ def _convolution(
     if rows <= 0 or columns <= 0 or macs > _MOST_MACS:
         return False
     batches = batches or (2 if rng.random() < 0.1 else 1)
-    x_scale, scales, y_scale = _scales(rng, channels, depth * kernel[0] * kernel[1])
+    x_scale, scales, y_scale = _scales(rng, channels, depth * kernel[0] * kernel[1], model.has_int4)
     x = model.input(batches, height, width, depth, scale=x_scale)
     operands = [x, _weights(model, (channels, *kernel, depth), 0, scales), *_bias(model, channels, x_scale, scales)]
     y = model.output(batches, rows, columns, channels, scale=y_scale, zero_point=random_zero_point(rng))
@@ -230,7 +232,7 @@ def _depthwise(
     if rows <= 0 or columns <= 0 or rows * columns * channels * kernel[0] * kernel[1] > _MOST_MACS:
         return False
     batches = 2 if rng.random() < 0.1 else 1
-    x_scale, scales, y_scale = _scales(rng, channels, kernel[0] * kernel[1])
+    x_scale, scales, y_scale = _scales(rng, channels, kernel[0] * kernel[1], model.has_int4)
     x = model.input(batches, height, width, inputs, scale=x_scale)
     operands = [x, _weights(model, (1, *kernel, channels), 3, scales), *_bias(model, channels, x_scale, scales)]
     y = model.output(batches, rows, columns, channels, scale=y_scale, zero_point=random_zero_point(rng))
@@ -263,7 +265,7 @@ def fully_connected(model: OperatorModel) -> None:
     """FULLY_CONNECTED of one or several rows."""
     rng = model.rng
     features, units, rows = int(rng.choice(_SIZES)), int(rng.choice(_SIZES)), int(rng.choice((1, 1, 2)))
-    x_scale, scales, y_scale = _scales(rng, units, features)
+    x_scale, scales, y_scale = _scales(rng, units, features, model.has_int4)
     x = model.input(rows, features, scale=x_scale)
     operands = [x, _weights(model, (units, features), 0, scales), *_bias(model, units, x_scale, scales)]
     y = model.output(rows, units, scale=y_scale, zero_point=random_zero_point(rng))
@@ -365,12 +367,13 @@ def check(
     sanitizers: bool = False,
     flash_bytes: int | None = None,
     method: Method | None = None,
+    has_int4: bool = False,
 ) -> Outcome:
     """Run `count` random layers side by side in one program, against their numpy references.
 
-    With a method of Winograd's, all run it that can.
+    With a method of Winograd's, all run it that can. With `has_int4` weights have four bits.
     """
-    model = OperatorModel(np.random.default_rng([seed, *family.encode()]))
+    model = OperatorModel(np.random.default_rng([seed, *family.encode()]), has_int4=has_int4)
     for _ in range(count):
         FAMILIES[family](model)
     source = folder / "layers.tflite"
@@ -381,6 +384,7 @@ def check(
         kernels=Kernels.NATIVE,
         may_split=False,
         flash_bytes=flash_bytes or load(target).flash_bytes,  # all larger weights, whatever they are worth
+        cmsis_nn=WITHOUT_CMSIS_NN if has_int4 else None,  # of whose functions for these none is portable
     )
     with stacked(fenced_offsets), _only(method) if method else nullcontext():
         compiled = compile_model(source, options)
@@ -423,20 +427,24 @@ def _output(size: int, kernel: int, stride: int, padding: int) -> int:
 def _weights(model: OperatorModel, shape: tuple[int, ...], axis: int, scales: list[float]) -> int:
     """Any weights, those of extreme values and of all zeros more often."""
     rng = model.rng
-    data: Array = rng.integers(-127, 128, shape)
+    low, high = (-8, 7) if model.has_int4 else (-127, 127)
+    data: Array = rng.integers(low, high + 1, shape)
     kind = rng.integers(6)
     if kind == 0:
-        data = np.full(shape, 127)
+        data = np.full(shape, high)
     elif kind == 1:
-        data = np.full(shape, -127)
+        data = np.full(shape, low)
     elif kind == 2:
-        data = rng.choice((-127, 127), shape)
+        data = rng.choice((low, high), shape)
     elif kind == 3:
         data = rng.integers(-3, 4, shape)
     dead = rng.random(shape[axis]) < 0.1
     where = [1] * len(shape)
     where[axis] = shape[axis]
     data = np.where(dead.reshape(where), 0, data)
+    if model.has_int4:
+        packed = pack(data, DType.INT4).tobytes()
+        return model.constant(shape, "int4", packed, scale=scales, axis=axis)
     return model.constant(shape, "int8", data, scale=scales, axis=axis)
 
 
@@ -449,12 +457,13 @@ def _bias(model: OperatorModel, channels: int, x_scale: float, scales: list[floa
     return [model.constant((channels,), "int32", data, scale=(np.array(scales) * x_scale).tolist())]
 
 
-def _scales(rng: Rng, channels: int, taps: int) -> tuple[float, list[float], float]:
+def _scales(rng: Rng, channels: int, taps: int, has_int4: bool = False) -> tuple[float, list[float], float]:
     """Scales of input, weights and output: powers of two, where every multiplier is 2**30 and halves abound, or any.
 
     The outputs mostly spread over int8; some factors are at or above 1, or so small that all outputs are equal.
     """
-    shift = int(np.log2(74 * 74 * np.sqrt(taps) / 60)) + 1
+    weight = 4.6 if has_int4 else 74  # in the root of the mean square
+    shift = int(np.log2(74 * weight * np.sqrt(taps) / 60)) + 1
     if rng.random() < 0.4:
         exponents = shift + rng.integers(-2, 3, channels)
         exponents = np.where(rng.random(channels) < 0.05, rng.integers(0, 32, channels), exponents)

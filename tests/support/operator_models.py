@@ -29,6 +29,7 @@ class OperatorModel:
     outputs: list[int] = field(default_factory=list)
     values: list[Array] = field(default_factory=list)
     constants: int = 0
+    has_int4: bool = False  # weights of four bits, where a family of layers has them
 
     def input(self, *shape: int, scale: float | None = None, zero_point: int | None = None) -> int:
         """An int8 input with random values, over the whole range or close together."""
@@ -61,8 +62,8 @@ class OperatorModel:
         """A constant vector of int32."""
         return self.constant((len(values),), "int32", np.array(values))
 
-    def constant(self, shape: Sequence[int], type: str, data: Array, **quantization: Any) -> int:
-        """A constant of any kind."""
+    def constant(self, shape: Sequence[int], type: str, data: Array | bytes, **quantization: Any) -> int:
+        """A constant of any kind: numbers, or stored bytes."""
         self.constants += 1
         return self.writer.tensor(f"c{self.constants}", shape, type, data=data, **quantization)
 

@@ -197,6 +197,7 @@ class Kernel:
     writes_as_array: ClassVar[bool] = False
     generated: ClassVar[tuple[str, ...]] = ()  # functions of the model's own file for `plans`, behind the layer's name
     takes_parts: ClassVar[bool] = False  # whether its template has runners for tables that are parts of others
+    has_plain_runner: ClassVar[bool] = False  # that does no more than to call the function
 
     function: str
     reads: tuple[Tensor, ...]
@@ -238,6 +239,11 @@ class Kernel:
     def callees(self) -> tuple[str, ...]:
         """C functions that it needs besides `function`."""
         return ()
+
+    @property
+    def templates(self) -> tuple[str, ...]:
+        """Its template, and those of kernels whose descriptions its own holds."""
+        return (self.template,)
 
     @property
     def priced_as(self) -> str:

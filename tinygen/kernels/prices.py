@@ -36,7 +36,8 @@ class Prices:
     def instructions(self, work: Work) -> float:
         """Of one call."""
         terms = self._terms(work)
-        return sum(amount * terms.get(term, 0.0) for term, amount in work.times.items())
+        own = sum(amount * terms.get(term, 0.0) for term, amount in work.times.items())
+        return own + sum(map(self.instructions, work.beside))
 
     def cheapest(self, works: Iterable[Work]) -> float:
         """Of the cheapest of several ways."""

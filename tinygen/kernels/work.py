@@ -41,6 +41,7 @@ class Work:
 
     function: str
     times: Mapping[str, float]
+    beside: tuple["Work", ...] = ()  # of other functions, in the same call
 
     @property
     def multiplies(self) -> bool:
@@ -49,7 +50,8 @@ class Work:
 
     def part(self, share: float) -> "Work":
         """A share of all of it."""
-        return Work(self.function, {term: amount * share for term, amount in self.times.items()})
+        times = {term: amount * share for term, amount in self.times.items()}
+        return Work(self.function, times, tuple(each.part(share) for each in self.beside))
 
 
 def work(function: str, **times: float) -> Work:

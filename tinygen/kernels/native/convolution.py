@@ -7,12 +7,12 @@ import numpy as np
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
-from tinygen.kernels.base import Kernel, Table
+from tinygen.kernels.base import Table
 from tinygen.kernels.native import twins
 from tinygen.kernels.native.fully_connected import product_with_rows
 from tinygen.kernels.native.joining import can_join, join
 from tinygen.kernels.native.linear import LinearRequantization, linear_requantization
-from tinygen.kernels.native.native import NativeKernel, clamped
+from tinygen.kernels.native.native import NativeKernel, StreamForm, clamped
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.kernels.packing import packing
 from tinygen.kernels.work import Work, work
@@ -72,6 +72,13 @@ class NativeConvolveS8(NativeKernel):
             "where it is not the same for all, shift of each. See tg_native_gemm.h."
         )
 
+    @property
+    def stream_form(self) -> StreamForm | None:
+        if self.pair_words == 0 or self.parted is not None:
+            return None
+        weights = 2 * self.quads
+        return StreamForm(2, weights, self.pair_words - 2 - weights, is_joined="_joined" in self.function)
+
     def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
         assert isinstance(op, Windowed)
         return direct_work(self.function, op, rows, columns, self.parted)
@@ -106,8 +113,11 @@ def direct_work(function: str, op: Windowed, rows: int | None, columns: int | No
     )
 
 
-def direct_convolution(op: Conv2D, isa: Isa) -> Kernel | None:
-    """The native kernel for `op`, None where there is none: dilation, groups, one channel, unusual scales."""
+def direct_convolution(op: Conv2D, isa: Isa, may_twin: bool = True) -> NativeKernel | None:
+    """The native kernel for `op`, None where there is none: dilation, groups, one channel, unusual scales.
+
+    Without `may_twin` one that takes pixels one by one, whose weights stand in the stream as they are.
+    """
     weights = op.weights.data
     if weights is None or op.dilation != UNIT or op.groups != 1 or len(weights) < 2:
         return None
@@ -121,7 +131,7 @@ def direct_convolution(op: Conv2D, isa: Isa) -> Kernel | None:
     linear = linear_requantization(op.output_stage, short)
     requantization = linear or short
     elements, pairs = _column_elements(op), pairs_of(len(weights))
-    is_twin = twins.gains(isa, len(weights), elements) and _pixels(op) >= _PIXELS * op.output.shape[0]
+    is_twin = may_twin and twins.gains(isa, len(weights), elements) and _pixels(op) >= _PIXELS * op.output.shape[0]
     is_twin = is_twin and twins.can_twin(columns_of(weights))
     gains = isa.runs_dsp_kernels and elements >= _FEWEST_JOINED and not is_twin
     is_joined = gains and can_join(weights.reshape(len(weights), -1), short, requantization, pairs)
@@ -148,6 +158,15 @@ def direct_convolution(op: Conv2D, isa: Isa) -> Kernel | None:
         pair_words=pair_words,
         parted=twins.parted_share(columns_of(weights), pairs) if is_twin else None,
     )
+
+
+def without_twins(op: Op, isa: Isa) -> tuple[NativeKernel, ...]:
+    """The native kernel that takes pixels one by one, in whose stream weights stand as they are.
+
+    None for other operators than convolutions, and where there is no native kernel.
+    """
+    direct = direct_convolution(op, isa, may_twin=False) if isinstance(op, Conv2D) else None
+    return () if direct is None else (direct,)
 
 
 def _is_product(op: Conv2D) -> bool:

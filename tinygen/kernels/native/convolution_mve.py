@@ -9,7 +9,7 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
-from tinygen.kernels.native.native import NativeKernel, clamped
+from tinygen.kernels.native.native import NativeKernel, StreamForm, clamped
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
 from tinygen.kernels.packing import Packing, packing
 from tinygen.kernels.prices import prices
@@ -20,6 +20,7 @@ from tinygen.ops.window import NO_PADDING, UNIT, Window
 from tinygen.ops.windowed import Windowed
 
 _LANES = 16
+_CHANNELS = 4  # of a piece
 _SCRATCH_BYTES = 2048  # for windows, unless 2 take more
 
 
@@ -52,6 +53,10 @@ class NativeMveConvolveS8(NativeKernel):
     def elements(self) -> int:
         """Of a filter."""
         return self.window.kernel.h * self.window.kernel.w * self.input_shape[3]
+
+    @property
+    def stream_form(self) -> StreamForm:
+        return form_of_pieces(self.elements, _CHANNELS)
 
     def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
         """`products` of all pixels."""
@@ -210,19 +215,22 @@ def _kernel(
 
 def gemm_words(scales: VectorRequantization, key: Hashable) -> Packing:
     """The words that tg_native_mve_gemm reads; `key`: of the layer, and of the order of its filters."""
-    return packing(("tg_native_mve_gemm", key), piece_words(scales, 4), lambda: stream(scales))
+    return packing(("tg_native_mve_gemm", key), piece_words(scales, _CHANNELS), lambda: stream(scales))
 
 
 def piece_words(scales: VectorRequantization, at_once: int) -> int:
     """How many `pieces` are: of each channel vectors of elements, and three constants."""
-    pieces_of_all, vectors = -(-len(scales.weights) // at_once), -(-scales.weights.shape[1] // _LANES)
-    words: int = pieces_of_all * at_once * (vectors * _LANES // 4 + 3)
-    return words
+    return -(-len(scales.weights) // at_once) * form_of_pieces(scales.weights.shape[1], at_once).words
+
+
+def form_of_pieces(elements: int, at_once: int) -> StreamForm:
+    """Of `pieces` of filters of so many elements."""
+    return StreamForm(0, at_once * -(-elements // _LANES) * _LANES // 4, 3 * at_once)
 
 
 def stream(scales: VectorRequantization) -> Array:
     """The words that tg_native_mve_gemm reads: a piece for each 4 channels."""
-    return pieces(scales.weights, scales.scales, 4)
+    return pieces(scales.weights, scales.scales, _CHANNELS)
 
 
 def pieces(weights: Array, scales: Array, at_once: int) -> Array:

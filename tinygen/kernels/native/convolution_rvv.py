@@ -14,6 +14,7 @@ from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Lowering, Lowerings, Table, Toolbox
 from tinygen.kernels.native import depthwise, fully_connected, winograd
 from tinygen.kernels.native.convolution import NativeConvolveS8
+from tinygen.kernels.native.native import StreamForm
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.kernels.packing import packing
 from tinygen.kernels.prices import faster_or_smaller
@@ -45,6 +46,11 @@ class NativeRvvConvolveS8(NativeConvolveS8):
             "Biases, multipliers, offsets, shifts of all channels; filters as bytes [element][channel]. See "
             "tg_native_rvv.h."
         )
+
+    @property
+    def stream_form(self) -> StreamForm:
+        channels = self.output_shape[3]
+        return StreamForm(4 * channels, -(-channels * self.elements // 4), 0)
 
     def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
         """block: of pixels; vector: channels of a block that are computed at once; step: an element of these; the same

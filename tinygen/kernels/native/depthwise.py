@@ -11,7 +11,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.native.linear import LinearRequantization, linear_requantization
-from tinygen.kernels.native.native import NativeKernel, clamped
+from tinygen.kernels.native.native import NativeKernel, StreamForm, clamped
 from tinygen.kernels.native.plane_axes import PlaneAxis, axes_of
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.kernels.packing import packing
@@ -57,6 +57,11 @@ class NativeDepthwiseS8(NativeKernel):
         else:
             order = "bias; constants of requantization; of each line of the filter pairs of 16-bit values"
         return f"For each channel: {order}. See tg_native_planes.h."
+
+    @property
+    def stream_form(self) -> StreamForm:
+        before, behind = (1, 3) if self.is_3x3 else (4, 0)
+        return StreamForm(before, self.channel_words - 4, behind, lane=16, shift=0 if self.is_linear else 1)
 
     @property
     def plane_positions(self) -> int:

@@ -11,7 +11,7 @@ from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.native.depthwise_mve import planes, planes_in_orders
-from tinygen.kernels.native.native import NativeKernel, clamped
+from tinygen.kernels.native.native import NativeKernel, StreamForm, clamped
 from tinygen.kernels.native.plane_axes import PlaneAxis, axes_of
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
 from tinygen.kernels.packing import packing
@@ -58,6 +58,10 @@ class NativeMveDepthwiseLanesS8(NativeKernel):
     def layout(self) -> str:
         """Of the stream."""
         return _LAYOUT
+
+    @property
+    def stream_form(self) -> StreamForm:
+        return _form(self.lines.taps * self.positions.taps)
 
     def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
         """line: of the result; run: of pixels of it that see the same part of the filter, run_line and run_tap: of
@@ -154,9 +158,14 @@ def _fits_pairs(weights: Array) -> bool:
     return int((sizes[:, ::2] + sizes[:, 1::2]).max(initial=0)) <= _LARGEST_PAIR
 
 
+def _form(taps: int) -> StreamForm:
+    """Of each 16 channels: biases; 16 weights of each tap; multipliers and shifts."""
+    return StreamForm(_LANES, _LANES // 4 * taps, 2 * _LANES)
+
+
 def _stream_words(channels: int, taps: int) -> int:
     """Words of a stream."""
-    return -(-channels // _LANES) * (4 * taps + 3 * _LANES)
+    return -(-channels // _LANES) * _form(taps).words
 
 
 def _stream(scales: VectorRequantization) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Table
-from tinygen.kernels.native.native import NativeKernel, clamped
+from tinygen.kernels.native.native import NativeKernel, StreamForm, clamped
 from tinygen.kernels.native.plane_axes import PlaneAxis, axes_of
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
 from tinygen.kernels.packing import packing
@@ -169,6 +169,10 @@ class NativeMveDepthwiseS8(NativeKernel):
     def layout(self) -> str:
         """Of the stream."""
         return "For each channel: the filter as vectors see it; bias, multiplier, shift. See tg_native_mve_planes.h."
+
+    @property
+    def stream_form(self) -> StreamForm:
+        return StreamForm(0, self.channel_words - 3, 3)
 
     def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
         """With the most lines and channels at once that the scratch has room for."""

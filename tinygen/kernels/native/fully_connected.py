@@ -10,11 +10,11 @@ from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
 from tinygen.kernels.native import twins
-from tinygen.kernels.native.native import NativeKernel, clamped
+from tinygen.kernels.native.native import NativeKernel, StreamForm, clamped
 from tinygen.kernels.native.requantization import ShortRequantization, short_requantization
 from tinygen.kernels.native.ring_vector import RingVector, on_ring
 from tinygen.kernels.native.runs import runs
-from tinygen.kernels.native.vector_stream import FEWEST_UNITS, UNITS, vector_stream
+from tinygen.kernels.native.vector_stream import FEWEST_UNITS, UNITS, form_of_vector, vector_stream
 from tinygen.kernels.packing import packing
 from tinygen.kernels.prices import faster_or_smaller
 from tinygen.kernels.work import Extent, Work, work
@@ -53,6 +53,16 @@ class NativeFullyConnectedS8(NativeKernel):
             f"for each 4 features{', a word of bits before 64 of these' * is_twin}; multiplier, offset, shift of each. "
             "See tg_native_gemv.h."
         )
+
+    @property
+    def stream_form(self) -> StreamForm | None:
+        if self.parted is not None:
+            return None
+        return form_of_vector(self.features, "_joined" in self.function)
+
+    @property
+    def channels_of_group(self) -> int | None:
+        return UNITS if self.rows == 1 else None
 
     def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
         """Vectors are unpacked and multiplied with groups of units."""

@@ -8,8 +8,8 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel, Lowerings, Table, Toolbox
-from tinygen.kernels.native.convolution_mve import NativeMveConvolveS8, gemm_words, piece_words, pieces
-from tinygen.kernels.native.native import NativeKernel, clamped
+from tinygen.kernels.native.convolution_mve import NativeMveConvolveS8, form_of_pieces, gemm_words, piece_words, pieces
+from tinygen.kernels.native.native import NativeKernel, StreamForm, clamped
 from tinygen.kernels.native.requantization_mve import VectorRequantization, vector_requantization
 from tinygen.kernels.native.ring_vector import RingVector, on_ring
 from tinygen.kernels.native.vector_stream import FEWEST_UNITS
@@ -45,6 +45,14 @@ class NativeMveFullyConnectedS8(NativeKernel):
             "For each 8 units, 0 2 4 6 1 3 5 7: 128 bytes of weights for each 16 features; biases, multipliers, "
             "shifts. See tg_native_mve.h."
         )
+
+    @property
+    def stream_form(self) -> StreamForm | None:
+        return form_of_pieces(self.features, len(_GROUP))
+
+    @property
+    def channels_of_group(self) -> int:
+        return len(_GROUP)
 
     def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
         """eight: units; step: 16 features of these."""

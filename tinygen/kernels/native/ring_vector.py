@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from typing import ClassVar, TypeVar
 
 from tinygen.ir.rows import row_bytes
-from tinygen.kernels.native.native import NativeKernel
+from tinygen.kernels.native.native import NativeKernel, StreamForm
 from tinygen.ops.ring_fully_connected import RingFullyConnected
 
 _Kind = TypeVar("_Kind", bound="RingVector")
@@ -22,6 +22,11 @@ class RingVector(NativeKernel):
     row_bytes: int
     taps: int
     vector_at: int  # bytes of scratch in front of it
+
+    @property
+    def stream_form(self) -> StreamForm | None:
+        """None: its runner takes other operands than those of layers that are expanded."""
+        return None
 
     @property
     def callees(self) -> tuple[str, ...]:

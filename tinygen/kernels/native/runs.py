@@ -13,9 +13,9 @@ import numpy as np
 from tinygen.ir.graph import Op
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Kernel
-from tinygen.kernels.native.native import NativeKernel, clamped
+from tinygen.kernels.native.native import NativeKernel, StreamForm, clamped
 from tinygen.kernels.native.requantization import short_requantization
-from tinygen.kernels.native.vector_stream import FEWEST_UNITS, UNITS, vector_stream
+from tinygen.kernels.native.vector_stream import FEWEST_UNITS, UNITS, form_of_vector, vector_stream
 from tinygen.kernels.work import Extent, Work, work
 from tinygen.ops.clamp import Clamp
 from tinygen.ops.convolution_form import ConvolutionForm
@@ -63,6 +63,7 @@ class NativeConvolveRunsS8(NativeKernel):
     takes_parts: ClassVar[bool] = True
     header: ClassVar[str] = "tg_native.h"
     takes_scratch: ClassVar[bool] = True
+    counts: ClassVar[str] = "channels"
 
     form: ConvolutionForm
     reading: Runs
@@ -81,6 +82,15 @@ class NativeConvolveRunsS8(NativeKernel):
             "For each 8 channels: biases; 8 words of weights for each 4 elements of a filter; multiplier, offset, "
             "shift of each. See tg_native_runs.h."
         )
+
+    @property
+    def stream_form(self) -> StreamForm:
+        _, height, width, depth = self.form.filters
+        return form_of_vector(height * width * depth, "_joined" in self.function)
+
+    @property
+    def channels_of_group(self) -> int | None:
+        return UNITS if self.form.output[:3] == (1, 1, 1) else None
 
     def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
         """Pixel by pixel; run: pieces of the input that a group of channels is multiplied with."""

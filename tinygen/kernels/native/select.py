@@ -1,9 +1,11 @@
 """Which operators have native kernels."""
 
+from dataclasses import replace
+
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
-from tinygen.kernels.base import PACKED, PLAIN, Kernel, Toolbox, united
+from tinygen.kernels.base import PACKED, PLAIN, Kernel, Lowerings, Toolbox, united
 from tinygen.kernels.cmsis_nn.depthwise_as_convolution import unless_alone
 from tinygen.kernels.native import (
     addition,
@@ -19,7 +21,10 @@ from tinygen.kernels.native import (
     pooling_mve,
     winograd,
 )
+from tinygen.kernels.native.convolution import without_twins
+from tinygen.kernels.native.expanded import can_expand, expanded, widened
 from tinygen.kernels.native.native import NativeKernel
+from tinygen.kernels.prices import faster_or_smaller
 from tinygen.kernels.tinygen_c.asymmetric import has_zero_points
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.weighted import Weighted
@@ -39,12 +44,38 @@ def is_native(kernel: Kernel) -> bool:
 
 def native_kernels(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The native kernels for `op`: the fastest first, each further one with less scratch."""
-    if not is_plain_int8(op) or _stays_plain(op, toolbox):
+    if _stays_plain(op, toolbox):
         return ()
-    op = unless_alone(op)
-    lower = _LOWERINGS_OF.get(toolbox.isa, LOWERINGS).get(type(op))
+    if can_expand(op):
+        return _expanding(op, toolbox)
+    return _listed(_LOWERINGS_OF.get(toolbox.isa, LOWERINGS), unless_alone(op), toolbox) if is_plain_int8(op) else ()
+
+
+def _listed(table: Lowerings, op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
+    """Those of one table."""
+    lower = table.get(type(op))
     kernels = () if lower is None else lower(op, toolbox)
     return kernels if isinstance(kernels, tuple) else (kernels,)
+
+
+def _expanding(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
+    """Those that expand narrow weights first; filters that are transformed or stand in words of other forms do not."""
+    wide = unless_alone(widened(op))
+    if not is_plain_int8(wide):
+        return ()
+    tables = [_LOWERINGS_OF.get(toolbox.isa, LOWERINGS)]
+    if toolbox.isa is Isa.ZVE32X:
+        tables.append(LOWERINGS)  # beside vectors they have no use as int8, but less of a stream in scratch
+    kernels = [kernel for table in tables for kernel in _listed(table, wide, _small(toolbox))]
+    if toolbox.isa is not Isa.MVE:
+        kernels += without_twins(wide, toolbox.isa)
+    native = [kernel for kernel in kernels if isinstance(kernel, NativeKernel)]
+    return faster_or_smaller(op, expanded(op, native), toolbox)
+
+
+def _small(toolbox: Toolbox) -> Toolbox:
+    """Without filters that grow in flash."""
+    return replace(toolbox, tallest_tile=0, growths=())
 
 
 def in_orders(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:

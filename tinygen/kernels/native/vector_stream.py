@@ -7,6 +7,7 @@ import numpy as np
 from tinygen.ir.types import Array
 from tinygen.kernels.base import Table
 from tinygen.kernels.native.joining import can_join, join
+from tinygen.kernels.native.native import StreamForm
 from tinygen.kernels.native.requantization import ShortRequantization
 from tinygen.kernels.packing import packing
 from tinygen.ops.accumulate import OutputStage
@@ -25,6 +26,11 @@ class VectorStream:
     is_joined: bool
 
 
+def form_of_vector(features: int, is_joined: bool) -> StreamForm:
+    """Of the stream of so many features."""
+    return StreamForm(UNITS, UNITS * -(-features // 4), 3 * UNITS, is_joined=is_joined)
+
+
 def vector_stream(stage: OutputStage, weights: Array, short: ShortRequantization, isa: Isa) -> VectorStream:
     """Of weights [units, features]."""
     units, features = weights.shape
@@ -32,7 +38,7 @@ def vector_stream(stage: OutputStage, weights: Array, short: ShortRequantization
     is_joined = isa.runs_dsp_kernels and can_join(weights, short, short, pairs)
     words = packing(
         ("tg_native_gemv", stage.key, is_joined),
-        -(-units // UNITS) * UNITS * (-(-features // 4) + 4),
+        -(-units // UNITS) * form_of_vector(features, is_joined).words,
         lambda: _stream(weights, short, is_joined),
     )
     return VectorStream(Table("vector", words), is_joined)

@@ -6,7 +6,6 @@ from dataclasses import fields
 
 from tinygen.kernels.base import Kernel, Toolbox
 from tinygen.kernels.code_sizes import CODE, LAYERS, code_sizes
-from tinygen.kernels.native.select import is_native
 from tinygen.kernels.work import Work, work
 from tinygen.planner.schedule.schedule import Call, Crop, FlatStep, Fused, Loop, Schedule, Shift, Step, Strips
 
@@ -52,19 +51,19 @@ def functions_bytes(names: Iterable[str], toolbox: Toolbox) -> int:
 
 
 def generated(schedule: Schedule) -> Work:
-    """What is generated as code: calls, moves of rows and loops, each where it stands, and runners of the library's
-    functions, which take structs."""
+    """What is generated as code: calls, moves of rows and loops, each where it stands, and runners that are not plain:
+    the library's functions take structs."""
     steps = [step for plan in (schedule, *schedule.subschedules) for step in _written(plan.steps)]
     calls = sum(isinstance(step, Call) for step in steps)
     loops = sum(isinstance(step, Loop | Strips) for step in steps)
-    runners = len({call.kernel.runner for call in schedule.all_calls if not is_native(call.kernel)})
+    runners = len({call.kernel.runner for call in schedule.all_calls if not call.kernel.has_plain_runner})
     return work(CODE, network=1, runner=runners, call=calls, loop=loops, move=len(steps) - calls - loops)
 
 
 def layers_of(schedule: Schedule) -> Work:
     """What is generated as constants: descriptions of layers and of their parts, each once, by their templates."""
     kernels = {_described(kernel): kernel for kernel in dict.fromkeys(call.kernel for call in schedule.all_calls)}
-    return work(LAYERS, **Counter(kernel.template for kernel in kernels.values()))
+    return work(LAYERS, **Counter(template for kernel in kernels.values() for template in kernel.templates))
 
 
 def _described(kernel: Kernel) -> tuple[Hashable, ...]:

@@ -16,7 +16,8 @@ Tables = tuple[Table, ...]
 def form(kernel: Kernel) -> Hashable:
     """What kernels have in common that differ in nothing but their tensors and the elements of their tables."""
     settings = tuple(getattr(kernel, field.name) for field in fields(kernel) if field.name not in _OF_ONE_CALL)
-    return type(kernel), settings, _sizes(kernel.tables)
+    inner = tuple(form(value) if isinstance(value, Kernel) else value for value in settings)
+    return type(kernel), inner, _sizes(kernel.tables)
 
 
 def joined(steps: Sequence[FlatStep]) -> dict[FlatStep, FlatStep]:
