@@ -102,6 +102,11 @@ class Toolbox:
         packed = tuple(growth for growth in self.growths if growth[1] == PACKED)
         return replace(self, has_native_kernels=False, chooses_by_cost=False, tallest_tile=0, growths=packed)
 
+    @property
+    def without_growth(self) -> "Toolbox":
+        """With filters that stand in flash as native kernels without tiles read them."""
+        return replace(self, tallest_tile=0, growths=())
+
     def tallest_tile_of(self, weights: Tensor | Source) -> int:
         """Rows of outputs for Winograd's method with these weights, or of what stands there without any; `PLAIN` for
         the library's kernels alone, `PACKED` for those that unpack them, `IN_CALL` for those that transform them."""

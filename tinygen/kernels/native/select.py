@@ -1,7 +1,5 @@
 """Which operators have native kernels."""
 
-from dataclasses import replace
-
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import DType
@@ -66,16 +64,11 @@ def _expanding(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     tables = [_LOWERINGS_OF.get(toolbox.isa, LOWERINGS)]
     if toolbox.isa is Isa.ZVE32X:
         tables.append(LOWERINGS)  # beside vectors they have no use as int8, but less of a stream in scratch
-    kernels = [kernel for table in tables for kernel in _listed(table, wide, _small(toolbox))]
+    kernels = [kernel for table in tables for kernel in _listed(table, wide, toolbox.without_growth)]
     if toolbox.isa is not Isa.MVE:
         kernels += without_twins(wide, toolbox.isa)
     native = [kernel for kernel in kernels if isinstance(kernel, NativeKernel)]
     return faster_or_smaller(op, expanded(op, native), toolbox)
-
-
-def _small(toolbox: Toolbox) -> Toolbox:
-    """Without filters that grow in flash."""
-    return replace(toolbox, tallest_tile=0, growths=())
 
 
 def in_orders(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:

@@ -110,7 +110,7 @@ def price_of_a_byte(ops: Iterable[Op], toolbox: Toolbox, flash_per_percent: int 
     """The instructions that a byte of flash is worth where a percent of them may cost so many bytes: a percent of those
     that run without larger weights. None: `PLAIN_SHARE` of the constants that the library's kernels read."""
     ops = [op for op in ops if has_kernel(op)]
-    percent = instructions(ops, replace(toolbox, tallest_tile=0, growths=())) / 100
+    percent = instructions(ops, toolbox.without_growth) / 100
     return percent / max(1, flash_per_percent or int(PLAIN_SHARE * plain_bytes(ops, toolbox)))
 
 
@@ -177,7 +177,7 @@ def _worth(toolbox: Toolbox, schedule: Schedule) -> float:
 
 def _starts(toolbox: Toolbox) -> tuple[Toolbox, ...]:
     """What is made smaller: with large weights, without, and as last resort the library's kernels alone."""
-    without = replace(toolbox, tallest_tile=0, growths=())
+    without = toolbox.without_growth
     return tuple(dict.fromkeys((toolbox, without, *[toolbox.of_library] * toolbox.chooses_by_cost)))
 
 
