@@ -39,6 +39,7 @@ _WRITTEN: dict[type, dict[str, Written]] = {
         "ram": "65536",
         "flash": "524288",
         "flash_per_percent": "8192",
+        "hot_code": "sram1",
         "pack_constants": "off",
         "optimize": "ram",
         "input": "streamed",

@@ -230,4 +230,5 @@ def report(compiled: Compiled, files: Iterable[str]) -> Compilation:
         compiled.arena_limit_bytes,
         compiled.saved,
         written(compiled.options),
+        compiled.schedule.hot_code,
     )

@@ -165,6 +165,15 @@ class Options:
         "fully connected layers and 1x1 convolutions where plans do not fit the flash otherwise, and takes longer.",
         panel=HelpPanel.PLAN,
     )
+    hot_code: str | None = option(
+        None,
+        TEXT,
+        "--hot-code",
+        metavar="MEMORY",
+        help="Memory of the board for the kernels that take most of the time, such as itcm, ccm or sram, as far as "
+        "arenas leave room; start-up code copies them there. bench says what it gains.",
+        panel=HelpPanel.KERNELS,
+    )
     objective: Objective = option(
         Objective.BALANCED,
         one_of(Objective),

@@ -12,6 +12,7 @@ from tinygen.build.bundle import Contents, NetworkFiles, bundle
 from tinygen.build.desk import Desk
 from tinygen.build.execute import Execution, Sample, execute
 from tinygen.build.firmware import Image, MemoryLimits, build_firmware
+from tinygen.build.hot_code import hot_code, memory_for_code
 from tinygen.build.kernel_sources import SourceTree, kernel_library, native, operators
 from tinygen.build.toolchain import Opt, Sanitizer, for_board
 from tinygen.calib.calibrator import Calibration
@@ -50,7 +51,7 @@ from tinygen.planner.cost.growth import TILES, exchanging, planned_within
 from tinygen.planner.knee import FoundPlan, balanced_plan
 from tinygen.planner.memory.spill import arena_room
 from tinygen.planner.plan import CurvePoint, PlanRequest, curve, for_graph, plan, with_chosen
-from tinygen.planner.schedule.schedule import Schedule
+from tinygen.planner.schedule.schedule import Arena, HotCode, Schedule
 from tinygen.planner.schedule.solver import check_installed
 from tinygen.planner.search.goals import Tradeoff
 from tinygen.planner.search.search_work import Watch
@@ -176,13 +177,16 @@ class Compiled:
 
     def folder_files(self, kind: ProjectKind) -> dict[str, str]:
         """All files of a self-contained output folder, by relative path."""
-        return bundle(Contents(self.name, [self.network()], self.trees, self.opt, self.schedule.arena_bytes), kind)
+        network, arena_bytes = [self.network()], self.schedule.arena_bytes
+        contents = Contents(self.name, network, self.trees, self.opt, arena_bytes, hot_code=self.schedule.hot_code)
+        return bundle(contents, kind)
 
     def build(self, folder: Path, measure: Measure, sanitizers: Sequence[Sanitizer] = ()) -> Image:
         """A program in `folder` that runs the model on the samples that `execute` gives it; ToolError where nothing
         runs it."""
         if not (self.desk or self.board.is_host):
             qemu.known_machine(self.board)
+            qemu.check_memories(self.board, self.schedule.memories)
         toolchain = for_board(self.board, opt=self.opt, sanitizers=sanitizers)
         limits = MemoryLimits(flash_bytes=self.options.flash_bytes)  # --ram limits the arena: planned, not linked
         model, desk = (self.schedule, self.name, self.files, self.trees), self.desk
@@ -230,8 +234,31 @@ def compile_model(
     that changed it. `shared`: of earlier compilations of the same model. `watch` is told what planning searches, and
     the best so far."""
     planned = plan_model(source, options, observe, shared, watch)
+    return rendered(planned)
+
+
+def rendered(planned: Compiled) -> Compiled:
+    """A planned model with its text."""
     files = render(planned.schedule, planned.name, planned.imported.file or planned.source.name)
     return replace(planned, files=files)
+
+
+def _with_hot_code(compiled: Compiled, program_bytes: int = 0) -> Compiled:
+    """The same plan with kernels in the memory that the options name for them."""
+    hot = hot_code_of([compiled], compiled.schedule.arenas, program_bytes)
+    return compiled if hot is None else replace(compiled, schedule=replace(compiled.schedule, hot_code=hot))
+
+
+def inside(compiled: Compiled, program_bytes: int) -> Compiled:
+    """The same for a program that takes so many bytes of main RAM beside arena and stack: hot code leaves them."""
+    found = _with_hot_code(compiled, program_bytes)
+    return compiled if found is compiled else rendered(found)
+
+
+def without_hot_code(compiled: Compiled) -> Compiled:
+    """The same plan with all code where code is."""
+    options, schedule = replace(compiled.options, hot_code=None), replace(compiled.schedule, hot_code=None)
+    return rendered(replace(compiled, options=options, schedule=schedule))
 
 
 def plan_model(
@@ -244,6 +271,8 @@ def plan_model(
     """The same without its text: `files` is empty."""
     shared = Shared() if shared is None else shared
     board = load(options.target)
+    if options.hot_code is not None:
+        memory_for_code(board, options.hot_code)
     check_installed(options.solver)
     library = choose_library(options)
     name = checked_identifier(options.name) if options.name is not None else model_identifier(source.stem)
@@ -300,7 +329,7 @@ def plan_model(
     toolbox, schedule, smaller = _planned(graph, board, library, options, imported, watch)
     if options.stores_output:
         _check_stored(schedule)
-    return Compiled(
+    compiled = Compiled(
         source,
         name,
         options,
@@ -315,6 +344,7 @@ def plan_model(
         port_states,
         smaller=smaller,
     )
+    return _with_hot_code(compiled)
 
 
 def _planned(
@@ -431,6 +461,18 @@ def choose_library(options: Options) -> Library:
     if options.kernels is Kernels.CMSIS_NN:
         return Library.CMSIS_NN
     return Library.CMSIS_NN if paths.cmsis_nn(options.cmsis_nn) else Library.PORTABLE
+
+
+def hot_code_of(members: Sequence[Compiled], arenas: Sequence[Arena], program_bytes: int = 0) -> HotCode | None:
+    """Kernels of networks in one program, in whose memory are `arenas`, that lie in a memory of their own: the one that
+    the options of the first name. `program_bytes`: see `hot_code`."""
+    first = members[0]
+    if first.options.hot_code is None:
+        return None
+    memory = memory_for_code(first.board, first.options.hot_code)
+    trees = tuple({tree.name: tree for member in members for tree in member.trees}.values())
+    schedules = [member.schedule for member in members]
+    return hot_code(memory, schedules, first.toolbox, trees, arenas, first.opt, program_bytes)
 
 
 def arena_limit_bytes(board: Board, options: Options) -> int:

@@ -12,10 +12,11 @@ from tinygen.codegen.joint import JointText, render_joint
 from tinygen.codegen.project import ProjectKind
 from tinygen.errors import DoesNotFitError, UsageError
 from tinygen.options import Joining
-from tinygen.pipeline import Compiled, flash_limit_bytes
+from tinygen.pipeline import Compiled, flash_limit_bytes, hot_code_of
 from tinygen.planner.joint import Handover, Joint, join, matching
 from tinygen.planner.memory.spill import rooms
 from tinygen.planner.schedule.constants import const_bytes
+from tinygen.planner.schedule.schedule import HotCode
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,11 @@ class JointModels:
     def arena_limit_bytes(self) -> int:
         """What all arenas together may take."""
         return min(member.arena_limit_bytes for member in self.members)
+
+    @cached_property
+    def hot_code(self) -> HotCode | None:
+        """Kernels of all networks that lie in a memory of their own, where the options name one."""
+        return hot_code_of(self.members, self.joint.arenas)
 
     @property
     def const_bytes(self) -> int:
@@ -69,7 +75,15 @@ class JointModels:
         text = JointText(self.name, self.joint)
         networks = [member.network(text.home(member.name)) for member in self.members]
         opt = self.members[0].opt
-        contents = Contents(self.name, networks, self.trees, opt, self.joint.arena_bytes, render_joint(text))
+        contents = Contents(
+            self.name,
+            networks,
+            self.trees,
+            opt,
+            self.joint.arena_bytes,
+            render_joint(text),
+            hot_code=self.hot_code,
+        )
         return bundle(contents, kind)
 
 
@@ -87,6 +101,7 @@ def product(name: str, members: Sequence[Compiled], joining: Joining) -> JointMo
     for what, found in {
         "boards": {member.board.name for member in members},
         "kernel libraries": {member.library.value for member in members},
+        "memories of hot code": {member.options.hot_code or "none" for member in members},
     }.items():
         if len(found) > 1:
             raise UsageError(f"{name}: has networks for the {what} {', '.join(sorted(found))}, one was expected.")

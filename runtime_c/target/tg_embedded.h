@@ -9,7 +9,7 @@ extern uint32_t tg_stack_limit[], tg_stack_top[]; /* the stack grows down from t
 extern uint32_t tg_data_start[], tg_data_end[];
 extern const uint32_t tg_data_image[];
 extern uint32_t tg_bss_start[], tg_bss_end[];
-/* Constants that lie in RAM: from where, to where, up to where; none where both are null. */
+/* Constants and code that lie in RAM: from where, to where, up to where; none where both are null. */
 extern uint32_t *const tg_hot_list[][3], *const tg_hot_list_end[][3];
 
 /* What free words of the stack are painted with. */
@@ -20,6 +20,9 @@ extern const uint32_t *volatile tg_painted_end;
 
 /* Ask the debugger or emulator: `argument` is the address of words in memory. Returns its answer. */
 int32_t tg_semihosting(int32_t operation, uintptr_t argument);
+
+/* From now on the core executes what was written, where it was code. */
+void tg_synchronize_code(void);
 
 /* Give variables their values, run the program and end it. */
 _Noreturn void tg_run(void);

@@ -15,7 +15,7 @@ from tinygen.codegen.folder import FolderText, NetworkText, render_folder
 from tinygen.codegen.model import Home, ModelText
 from tinygen.codegen.project import FolderLayout, Project, ProjectKind, building, render_project
 from tinygen.errors import UsageError
-from tinygen.planner.schedule.schedule import Schedule
+from tinygen.planner.schedule.schedule import HotCode, Schedule
 from tinygen.targets import Board
 
 _PATH = re.compile(r'^(\s*#\s*include\s+")[^"]*/([^"/]+")', re.MULTILINE)
@@ -52,6 +52,7 @@ class Contents:
     arena_bytes: int  # memory of all networks
     files: Mapping[str, str] = field(default_factory=dict)  # C that belongs to no network alone, by file name
     wanted: Sequence[str] = ()  # functions of `trees` for the application's own use
+    hot_code: HotCode | None = None  # kernels that lie in a memory of their own
 
     @property
     def board(self) -> Board:
@@ -90,6 +91,7 @@ def bundle(contents: Contents, kind: ProjectKind) -> dict[str, str]:
         [layout.headers or ".", *project.include],
         contents.arena_bytes,
         building(project, kind),
+        contents.hot_code if contents.hot_code and contents.hot_code.files else None,
     )
     files |= render_folder(folder, layout.example) | render_project(project, kind)
     return files | {"LICENSE": _text(paths.LICENCE)}

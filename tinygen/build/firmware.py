@@ -71,7 +71,8 @@ def build_firmware(
     script = None
     if not board.is_host:
         script = folder / "linker.ld"
-        script.write_text(linker_script(board, limits.ram_bytes, limits.flash_bytes), encoding="utf-8")
+        text = linker_script(board, limits.ram_bytes, limits.flash_bytes, schedule.hot_code)
+        script.write_text(text, encoding="utf-8")
     elf = toolchain.link([*harness, *model, *libraries, runtime], script, folder / f"{name}.elf")
     roles = dict.fromkeys(harness, ObjectRole.HARNESS) | dict.fromkeys(model, ObjectRole.MODEL)
     roles |= dict.fromkeys(libraries, ObjectRole.KERNELS) | {runtime: ObjectRole.HARNESS}

@@ -2,13 +2,14 @@
 
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from tinygen.build.outcome import Outcome, outcome
 from tinygen.errors import ToolError
 from tinygen.system.process import tied
-from tinygen.targets import Board, emulated_core
+from tinygen.targets import Board, Memory, emulated_core
 from tinygen.targets.toolset import WITHOUT_TOOLS, Toolset
 
 
@@ -49,6 +50,16 @@ def known_machine(board: Board) -> Machine:
         remedy = f"Run it on hardware, or by its core: -t {core}." if core else "Run it on hardware."
         raise ToolError(f"{board.name}: has no QEMU machine, expected a board with one. {remedy}")
     return machine
+
+
+def check_memories(board: Board, used: Iterable[Memory]) -> None:
+    """Raise ToolError where QEMU's machine lacks a memory that a program uses."""
+    missing = next((memory for memory in used if not memory.emulated), None)
+    if missing is not None:
+        raise ToolError(
+            f"{board.name}: QEMU's machine has no {missing.name}, which the program uses. Run it on hardware, or use "
+            "less RAM or another memory."
+        )
 
 
 def run(

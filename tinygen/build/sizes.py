@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path, PurePath
@@ -13,8 +13,9 @@ from elftools.elf.elffile import ELFFile
 from tinygen.build import link_map
 from tinygen.build.link_map import LinkMap, Placement
 from tinygen.build.toolchain import map_file
+from tinygen.codegen.linker import HOT_CODE
 
-_CODE_OUTPUTS = (".text", ".rodata", ".data")
+_CODE_OUTPUTS = (".text", ".rodata", ".data", HOT_CODE)
 _STORED = (".vectors", *_CODE_OUTPUTS)
 _HOT = ".tg_hot."  # constants in memories of their own
 _STATIC_OUTPUTS = (".data", ".bss")
@@ -53,10 +54,11 @@ class Sizes:
 
     code_bytes: int  # .text, .rodata and .data image of model, kernels and the C library members they need
     const_bytes: int  # the model's constants
-    static_bytes: int  # .data and .bss of model, kernels and the C library members they need
+    static_bytes: int  # the same in RAM: .data, .bss, and what start-up code copies there
     data_bytes: int
     bss_bytes: int
     flash_bytes: int
+    hot_code_bytes: int  # of code: what lies in a memory of its own
     arena_bytes: int  # sections .tg_arena*
     symbols: tuple[SymbolBytes, ...]  # what code, const and static are made of, by name
 
@@ -68,8 +70,10 @@ def measure(elf: Path, roles: Mapping[Path, ObjectRole]) -> Sizes:
     needed = _needed(image, by_name)
     constants = [placed for placed in image.placements if _is_constant(placed, by_name)]
     counted = [placed for placed in image.placements if placed.file in needed]
-    code = [placed for placed in counted if placed.output in _CODE_OUTPUTS or placed.output.startswith(_HOT)]
-    static = [placed for placed in counted if placed.output in _STATIC_OUTPUTS]
+    in_ram = {*_STATIC_OUTPUTS, *_copied(elf)}
+    code = [placed for placed in counted if _is_stored(placed)]
+    static = [placed for placed in counted if placed.output in in_ram]
+    named = [placed for placed in counted if _is_stored(placed) or placed.output in in_ram]
     sections = _section_sizes(elf)
     return Sizes(
         code_bytes=_total(code) - _total(constants),
@@ -78,20 +82,36 @@ def measure(elf: Path, roles: Mapping[Path, ObjectRole]) -> Sizes:
         data_bytes=sections.get(".data", 0),
         bss_bytes=sections.get(".bss", 0),
         flash_bytes=sum(size for name, size in sections.items() if name in _STORED or name.startswith(_HOT)),
+        hot_code_bytes=_total([placed for placed in counted if placed.output == HOT_CODE]),
         arena_bytes=sum(size for name, size in sections.items() if name.startswith(".tg_arena")),
-        symbols=tuple(
-            _symbols([each for each in counted if each.output in (*_CODE_OUTPUTS, *_STATIC_OUTPUTS)], by_name)
-        ),
+        symbols=tuple(_symbols(named, in_ram, by_name)),
     )
 
 
-def _symbols(placements: list[Placement], roles: Mapping[str, ObjectRole]) -> Iterator[SymbolBytes]:
+def _is_stored(placed: Placement) -> bool:
+    """Whether it is code or constants, or the image of data."""
+    return placed.output in _CODE_OUTPUTS or placed.output.startswith(_HOT)
+
+
+def _copied(elf: Path) -> Iterator[str]:
+    """Sections that start-up code copies to where they are used."""
+    with elf.open("rb") as file:
+        image = ELFFile(file)
+        moved = [part for part in image.iter_segments("PT_LOAD") if part["p_paddr"] != part["p_vaddr"]]
+        for section in image.iter_sections():
+            if section["sh_type"] != "SHT_NOBITS" and any(part.section_in_segment(section) for part in moved):
+                yield section.name
+
+
+def _symbols(
+    placements: list[Placement], in_ram: Container[str], roles: Mapping[str, ObjectRole]
+) -> Iterator[SymbolBytes]:
     """By name, in the order of names."""
     flash, ram, constant = Counter[str](), Counter[str](), Counter[str]()
     for placed in placements:
         name = _symbol(placed)
-        flash[name] += placed.size if placed.output in _CODE_OUTPUTS else 0
-        ram[name] += placed.size if placed.output in _STATIC_OUTPUTS else 0
+        flash[name] += placed.size if _is_stored(placed) else 0
+        ram[name] += placed.size if placed.output in in_ram else 0
         constant[name] += placed.size if _is_constant(placed, roles) else 0
     for name in sorted(flash):
         yield SymbolBytes(name, flash[name], ram[name], constant[name])

@@ -265,7 +265,7 @@ def _several(
     made = product(name, members, joining)
     files = _folder(made, kind, members)
     networks = tuple(api.report(member, member.files) for member in members)
-    return files, report_joint(made.name, made.joint, networks, files, made.arena_limit_bytes)
+    return files, report_joint(made.name, made.joint, networks, files, made.arena_limit_bytes, made.hot_code)
 
 
 def _cores(

@@ -19,7 +19,7 @@ from tinygen.cli.terminal import Terminal
 from tinygen.errors import UsageError
 from tinygen.mlperf import session
 from tinygen.mlperf.dataset import DataSet, load_data, random_data
-from tinygen.mlperf.firmware import firmware_files
+from tinygen.mlperf.firmware import PROGRAM_BYTES, firmware_files
 from tinygen.mlperf.models import fetch
 from tinygen.mlperf.runner import WINDOWS, Accuracy, Performance
 from tinygen.mlperf.session import BenchmarkProgram, Mode, Session, SessionPlan
@@ -29,7 +29,7 @@ from tinygen.mlperf.tasks import TASKS, Task
 from tinygen.mlperf.transport import TransportKind, qemu_pty
 from tinygen.option import choice
 from tinygen.options import Options
-from tinygen.pipeline import compile_model
+from tinygen.pipeline import compile_model, inside
 from tinygen.report.compilation import compilation_table
 from tinygen.report.document import json_text
 from tinygen.report.table import facts
@@ -145,6 +145,7 @@ def _firmware_command(task: Task) -> Callable[..., None]:
         with terminal.progress(f"compiling {model.name}"):
             compiled = compile_model(model, replace(options, name=task.name))  # its headers hide no other
             compiled.check_fits()
+            compiled = inside(compiled, PROGRAM_BYTES)
             files = firmware_files(
                 task,
                 compiled.network(),

@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 
 from tinygen.codegen.environment import environment
+from tinygen.planner.schedule.schedule import HotCode
 from tinygen.targets import Board, Memory, MemoryKind
+
+HOT_CODE = ".tg_hot_code"  # output section
 
 
 @dataclass(frozen=True)
@@ -25,12 +28,17 @@ class _Check:
     message: str
 
 
-def linker_script(board: Board, ram_bytes: int | None = None, flash_bytes: int | None = None) -> str:
+def linker_script(
+    board: Board, ram_bytes: int | None = None, flash_bytes: int | None = None, hot_code: HotCode | None = None
+) -> str:
     """GNU ld script for `board`; `ram_bytes` and `flash_bytes` limit main RAM and code memory further.
 
-    The arena goes into section `.tg_arena` (main RAM) or `.tg_arena.<memory>`.
+    The arena goes into section `.tg_arena` (main RAM) or `.tg_arena.<memory>`, hot code into `.tg_hot_code`.
     """
     regions = _regions(board, ram_bytes, flash_bytes)
+    hot_rams = [memory.name for memory in hot_memories(board) if memory.kind is MemoryKind.RAM]
+    hot = hot_code if hot_code is not None and hot_code.files else None
+    is_copied = hot is not None and hot.memory.kind is MemoryKind.RAM
     return (
         environment()
         .get_template("linker.ld.j2")
@@ -38,17 +46,27 @@ def linker_script(board: Board, ram_bytes: int | None = None, flash_bytes: int |
             board=board.name,
             description=board.description,
             memories=regions,
-            checks=_checks(board, regions),
+            checks=_checks(board, regions, hot),
             boot=board.boot_memory.name,
             code=board.code_memory.name,
             ram=board.main_ram.name,
             other_rams=[memory.name for memory in board.rams[1:]],
             hot_roms=[m.name for m in hot_memories(board) if m.kind is MemoryKind.ROM],
-            hot_rams=[m.name for m in hot_memories(board) if m.kind is MemoryKind.RAM],
+            hot_rams=hot_rams,
+            hot_code=hot,
+            hot_code_lines=hot_code_lines(hot),
+            hot_code_section=HOT_CODE,
+            is_hot_code_copied=is_copied,
+            copied=[*([HOT_CODE] if is_copied else []), *map(_hot_section, hot_rams)],
             stack_bytes=board.stack_bytes,
             stack_align=board.toolset.stack_align,
         )
     )
+
+
+def hot_code_lines(found: HotCode | None) -> list[str]:
+    """The input sections of hot code, by their object files, in whatever folder or archive."""
+    return [] if found is None else [f"*{file}.*(.text .text.*)" for file in found.files]
 
 
 def _regions(board: Board, ram_bytes: int | None, flash_bytes: int | None) -> list[_Region]:
@@ -62,12 +80,17 @@ def _region(memory: Memory, limit: int | None) -> _Region:
     return _Region(memory.name, access, f"{memory.first:#010x}", length)
 
 
-def _checks(board: Board, regions: list[_Region]) -> list[_Check]:
+def _checks(board: Board, regions: list[_Region], hot_code: HotCode | None) -> list[_Check]:
     ends = {memory.name: _arena_end(memory) for memory in board.rams[1:]}
-    ends |= {memory.name: _hot_end(memory) for memory in hot_memories(board)}
     ends[board.boot_memory.name] = ("vector table", "ADDR(.vectors) + SIZEOF(.vectors)")
+    if hot_code is not None and hot_code.memory.kind is MemoryKind.ROM:
+        ends[hot_code.memory.name] = ("hot code", f"ADDR({HOT_CODE}) + SIZEOF({HOT_CODE})")
+    ends |= {memory.name: _hot_end(memory) for memory in hot_memories(board)}
     ends[board.code_memory.name] = ("code and constants", "LOADADDR(.data) + SIZEOF(.data)")
     ends[board.main_ram.name] = ("stack, data and arena", "tg_ram_end")
+    if hot_code is not None and hot_code.memory.kind is MemoryKind.RAM:
+        what, end = ends[hot_code.memory.name]
+        ends[hot_code.memory.name] = (f"hot code, {what}", end)
     return [_check(board, region, *ends[region.name]) for region in regions if region.name in ends]
 
 
@@ -81,8 +104,13 @@ def hot_memories(board: Board) -> list[Memory]:
     return [m for m in board.memories if m.hot and m not in (board.code_memory, board.main_ram)]
 
 
+def _hot_section(memory: str) -> str:
+    """Of constants."""
+    return f".tg_hot.{memory}"
+
+
 def _hot_end(memory: Memory) -> tuple[str, str]:
-    section = f".tg_hot.{memory.name}"
+    section = _hot_section(memory.name)
     return "arena and hot constants", f"ADDR({section}) + SIZEOF({section})"
 
 

@@ -18,6 +18,7 @@ from tinygen.targets.isa import Isa
 
 FOLDER = Path(__file__).with_name("code_tables")
 C_LIBRARY = "c library"  # part of a table for what kernels take from there
+_CONSTANTS = ".rodata"  # what constants without a name of their own begin with in a table
 CODE, LAYERS = "code", "layers"  # what is generated, as if these were functions with work
 
 
@@ -27,18 +28,29 @@ class CodeSizes:
 
     functions: Mapping[str, tuple[int, tuple[str, ...]]]  # bytes of each, or of a table of theirs; what it needs
     generated: Mapping[str, Mapping[str, float]]  # bytes of one of each term
+    c_library: frozenset[str] = frozenset()  # functions that are of the C library
 
     def of_functions(self, names: Iterable[str]) -> int:
         """Of functions and all that they need, each once. What was not measured takes what few functions exceed."""
-        waiting, found, bytes = list(names), set[str](), 0
+        return sum(self._own(name) for name in self.needed(names))
+
+    def of_kernel_code(self, names: Iterable[str]) -> int:
+        """The same without what is of the C library, and without constants."""
+        kernels = self.needed(names) - self.c_library
+        return sum(self._own(name) for name in kernels if not name.startswith(_CONSTANTS))
+
+    def needed(self, names: Iterable[str]) -> frozenset[str]:
+        """Functions and all that they need, tables included."""
+        waiting, found = list(names), set[str]()
         while waiting:
             name = waiting.pop()
             if name not in found:
                 found.add(name)
-                own, needed = self.functions.get(name, (self._large, ()))
-                bytes += own
-                waiting += needed
-        return bytes
+                waiting += self.functions.get(name, (0, ()))[1]
+        return frozenset(found)
+
+    def _own(self, name: str) -> int:
+        return self.functions.get(name, (self._large, ()))[0]
 
     @cached_property
     def _large(self) -> int:
@@ -64,7 +76,7 @@ def _united(set: str, library: str) -> CodeSizes:
     found: dict[str, Any] = json.loads(table_file(set).read_text(encoding="utf-8"))
     parts = (found["functions"][part] for part in (C_LIBRARY, OWN, library))
     functions = {name: (bytes, tuple(needed)) for part in parts for name, (bytes, *needed) in part.items()}
-    return CodeSizes(functions, found["generated"])
+    return CodeSizes(functions, found["generated"], frozenset(found["functions"][C_LIBRARY]))
 
 
 def table_file(set: str) -> Path:

@@ -28,6 +28,9 @@ from tinygen.report.document import json_text
 from tinygen.targets import Board, SoundKind, TimerKind
 
 _OWN = paths.RUNTIME_C / "mlperf"
+PROGRAM_BYTES = (
+    32 << 10
+)  # of main RAM that the programs take beside arena and stack, most of it for what a runner sends
 _QUANTIZE = "tg_quantize_f32_s8"
 _TIMERS = {TimerKind.MPS_FPGAIO: "mps_fpgaio.h", TimerKind.RISCV_MTIME: "riscv_mtime.h"}
 _START = ("run.c", "semihosting.c", "semihosting_call.c", "startup.c")
@@ -87,7 +90,9 @@ def firmware_files(
         ("Makefile",) * 2,
     ):
         files[file] = environment().get_template(f"mlperf/{template}.j2").render(context)
-    files["linker.ld"] = linker_script(board.listening if listening else board, flash_bytes=flash_bytes)
+    files["linker.ld"] = linker_script(
+        board.listening if listening else board, flash_bytes=flash_bytes, hot_code=schedule.hot_code
+    )
     files[DESCRIPTION_FILE] = json_text(description) + "\n"
     return files
 

@@ -64,7 +64,7 @@ class Bench:
     flash_fetches: int | None  # reads of flash that no cache spared; None where the board has no flash table
     flash_data_fetches: int | None  # those of them that are of data
     arena_bytes: int
-    ram_bytes: int | None  # .data, .bss, arena and peak stack, without the measuring program's
+    ram_bytes: int | None  # .data, .bss, what is copied into RAM, arena and peak stack, without the measuring program's
     stack_bytes: int | None  # most that one inference takes below its caller
     code_bytes: int | None  # model, kernels, and what they need of the C library
     const_bytes: int  # tables, and the structs of parameters of its layers; on the host tables alone
@@ -74,6 +74,7 @@ class Bench:
     outputs: ComparedOutputs | None
     per_op: tuple[OperatorBench, ...]  # empty unless asked for
     symbols: tuple[SymbolBytes, ...]  # with them: what flash_bytes is made of, and static RAM
+    hot_code_bytes: int | None = None  # of code: what lies in a memory of its own; None where nothing was linked
 
 
 def bench(compiled: Program, per_op: bool = False, seed: int = 0) -> Bench:
@@ -108,6 +109,7 @@ def bench(compiled: Program, per_op: bool = False, seed: int = 0) -> Bench:
         outputs=compared(compiled, samples, stack.outputs),
         per_op=_operators(compiled, counts, per_op),
         symbols=sizes.symbols if per_op else (),
+        hot_code_bytes=sizes.hot_code_bytes,
     )
 
 

@@ -1,7 +1,8 @@
 """What was generated: the document of `tinygen compile`."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
@@ -9,10 +10,11 @@ from tinygen.option import Written
 from tinygen.passes.shrinking.saving import NOTHING_SAVED, Saving
 from tinygen.planner.joint import Joint
 from tinygen.planner.schedule.constants import const_bytes
-from tinygen.planner.schedule.schedule import Schedule
+from tinygen.planner.schedule.schedule import HotCode, Schedule
 from tinygen.quant.accuracy import ScoredAccuracy
 from tinygen.report.dynamic import DynamicSummary
 from tinygen.report.engines import Explanation
+from tinygen.report.hot_code import HotCodeSummary, hot_code_summary
 from tinygen.report.operators import extra_macs, kernel_functions
 from tinygen.report.picture import Picture
 from tinygen.report.result import Result
@@ -56,6 +58,7 @@ class Compilation(Folder):
     engines: Explanation | None  # where it was asked for
     dynamic: DynamicSummary | None  # what is quantized at run time, where that was asked for
     accuracy: ScoredAccuracy | None  # of labelled samples that it was calibrated with
+    hot_code: HotCodeSummary | None  # where a memory was named for it
 
     @property
     def tables(self) -> tuple[ShownTable, ...]:
@@ -80,7 +83,8 @@ class JointCompilation(Folder):
 
     together: tuple[tuple[str, ...], ...]  # pairs of networks that may interrupt each other
     offsets: Mapping[str, Mapping[str, int]]  # of each network's arena, by memory
-    networks: tuple[Compilation, ...]  # as each is alone
+    networks: tuple[Compilation, ...]  # as each is alone, without hot code
+    hot_code: HotCodeSummary | None  # of all networks, where a memory was named for it
 
     @property
     def tables(self) -> tuple[ShownTable, ...]:
@@ -112,17 +116,25 @@ def cores_table(compilation: CoresCompilation, folder: Path) -> ShownTable:
     """The summary of all cores, with the folder that was written."""
     rows = [
         ("name", compilation.name),
-        *(
-            (each.target, f"arena {size(each.arena_bytes)}, constants {size(each.const_bytes)}")
-            for each in compilation.cores
-        ),
+        *chain.from_iterable(_core_rows(core) for core in compilation.cores),
         ("files", f"{len(compilation.files)} in {folder}"),
     ]
     return facts(f"{compilation.name} for the {len(compilation.cores)} cores of {compilation.target}", rows)
 
 
+def _core_rows(core: Compilation | JointCompilation) -> Iterator[tuple[str, str]]:
+    yield core.target, f"arena {size(core.arena_bytes)}, constants {size(core.const_bytes)}"
+    for name, text in _hot_code_rows(core.hot_code):
+        yield f"{core.target}: {name}", text
+
+
 def report_joint(
-    name: str, joint: Joint, networks: tuple[Compilation, ...], files: Iterable[str], arena_limit_bytes: int
+    name: str,
+    joint: Joint,
+    networks: tuple[Compilation, ...],
+    files: Iterable[str],
+    arena_limit_bytes: int,
+    hot_code: HotCode | None = None,
 ) -> JointCompilation:
     """The report on several networks with the files of their folder."""
     offsets: dict[str, dict[str, int]] = {}
@@ -140,7 +152,8 @@ def report_joint(
         kernels={f"{n.name}/{operator}": kernel for n in networks for operator, kernel in n.kernels.items()},
         together=tuple(tuple(sorted(pair)) for pair in sorted(joint.together, key=sorted)),
         offsets=offsets,
-        networks=networks,
+        networks=tuple(replace(network, hot_code=None) for network in networks),
+        hot_code=hot_code_summary(hot_code),
     )
 
 
@@ -156,6 +169,7 @@ def _joint_facts(compilation: JointCompilation, more: Iterable[tuple[str, str]])
         *((each.name, f"{size(each.arena_bytes)} of memory, from {each.model}") for each in compilation.networks),
         ("arena", f"{size(compilation.arena_bytes)} for all, {size(alone)} side by side"),
         ("constants", f"{size(compilation.const_bytes)}, without layer parameters"),
+        *_hot_code_rows(compilation.hot_code),
         *more,
     ]
     return facts(f"{len(compilation.networks)} networks for {compilation.target}", rows)
@@ -170,6 +184,7 @@ def report_compilation(
     arena_limit_bytes: int,
     saved: Saving = NOTHING_SAVED,
     options: Mapping[str, Written] = MappingProxyType({}),
+    hot_code: HotCode | None = None,
 ) -> Compilation:
     """The report on a compiled model with its files."""
     return Compilation(
@@ -192,6 +207,7 @@ def report_compilation(
         engines=None,
         dynamic=None,
         accuracy=None,
+        hot_code=hot_code_summary(hot_code),
     )
 
 
@@ -217,4 +233,9 @@ def _rows(compilation: Compilation) -> list[tuple[str, str]]:
         *saved_rows(compilation.saved_macs, compilation.saved_const_bytes),
         *stream_rows(compilation.stream),
         ("kernels", f"{compilation.library}, {len(compilation.kernels)} calls of {functions} functions"),
+        *_hot_code_rows(compilation.hot_code),
     ]
+
+
+def _hot_code_rows(found: HotCodeSummary | None) -> Iterable[tuple[str, str]]:
+    return () if found is None else found.rows

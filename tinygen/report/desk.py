@@ -62,6 +62,7 @@ def on_desk(compiled: Program, modelled: Bench, per_op: bool, seed: int) -> tupl
         code_bytes=sizes.code_bytes,
         const_bytes=sizes.const_bytes,
         flash_bytes=sizes.code_bytes + sizes.const_bytes,
+        hot_code_bytes=sizes.hot_code_bytes,
         outputs=compared(compiled, twice, total.outputs),
     )
     return measured, found

@@ -12,6 +12,7 @@ from tinygen.planner.schedule.schedule import Call, Schedule
 from tinygen.report.charts import Leaf
 from tinygen.report.curve import CurveRow, Knee, curve_table, next_knee
 from tinygen.report.flash import CONSTANTS, flash_picture
+from tinygen.report.hot_code import HotCodeSummary, hot_code_summary
 from tinygen.report.operators import OperatorRow, extra_macs, kind, operator_rows, operator_table
 from tinygen.report.picture import Picture
 from tinygen.report.result import Result
@@ -71,6 +72,7 @@ class Inspection(Result):
     state_bytes: int | None = None  # of the arena, kept from call to call
     states: tuple[StateSummary, ...] = ()
     solver: str | None = None  # that placed the buffers
+    hot_code: HotCodeSummary | None = None  # where a memory was named for it
 
     @property
     def tables(self) -> tuple[ShownTable, ...]:
@@ -142,6 +144,7 @@ def inspect_schedule(
         state_bytes=schedule.graph.state_bytes,
         states=state_summaries(schedule),
         solver=schedule.solver.value,
+        hot_code=hot_code_summary(schedule.hot_code),
     )
 
 
@@ -210,6 +213,8 @@ def summary_table(inspection: Inspection) -> ShownTable:
         ("constants", f"{size(inspection.const_bytes)} of {count(inspection.const_limit_bytes)}, {_UNCOUNTED}"),
         ("MACs", f"{count(inspection.macs)}, and {count(inspection.extra_macs)} done again by splitting"),
     ]
+    if inspection.hot_code:
+        rows += inspection.hot_code.rows
     if inspection.next_knee:
         rows.append(("next knee", str(inspection.next_knee)))
     rows += stream_rows(inspection.stream)

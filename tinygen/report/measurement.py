@@ -1,11 +1,13 @@
 """What a measurement found: the document and tables of `tinygen bench`."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tinygen.report.bench import Bench, ComparedOutputs, OperatorBench
 from tinygen.report.desk import BoardCycles, desk_tables
 from tinygen.report.flash import flash_picture, symbol_leaves
 from tinygen.report.gain import OperatorGain, gain_table
+from tinygen.report.hot_code import HotCodeGain
 from tinygen.report.network import NetworkRow, network_picture
 from tinygen.report.picture import Picture
 from tinygen.report.result import Result
@@ -28,6 +30,7 @@ class BenchReport(Result, Bench):
     reference: str = ""  # whose these are
     per_op_gain: tuple[OperatorGain, ...] = ()  # over these, where operators were measured
     room: tuple[Share, ...] = ()  # RAM with the stack, and flash, of the part's
+    hot_code: HotCodeGain | None = None  # where a memory was named for it
     network: tuple[NetworkRow, ...] = ()  # with operators; its costs are cycles, or instructions without a model
 
     @property
@@ -39,7 +42,8 @@ class BenchReport(Result, Bench):
     def tables(self) -> tuple[ShownTable, ...]:
         """The totals, those of a board first; the operators, and other kernels, where they were asked for."""
         on_desk = [] if self.board is None else desk_tables(self.title, self.board, self)
-        made = [*on_desk, bench_table(self.title, self)]
+        hot = () if self.hot_code is None else self.hot_code.rows
+        made = [*on_desk, bench_table(self.title, self, hot)]
         if self.per_op and self.board is None:
             made.append(operator_bench_table(self.per_op))
         if self.per_op_gain:
@@ -64,8 +68,8 @@ class BenchReport(Result, Bench):
         )
 
 
-def bench_table(title: str, measured: Bench) -> ShownTable:
-    """The numbers of one model on one target."""
+def bench_table(title: str, measured: Bench, more: Iterable[tuple[str, str]] = ()) -> ShownTable:
+    """The numbers of one model on one target, and what else is to be said."""
     reads = (("flash reads", measured.flash_fetches, _fetches(measured)),) if measured.flash_fetches is not None else ()
     rows = (
         ("instructions", measured.instructions, f"{count(measured.instructions)} per inference"),
@@ -81,7 +85,7 @@ def bench_table(title: str, measured: Bench) -> ShownTable:
     outputs = [] if measured.outputs is None else [("outputs", _compared(measured.outputs))]
     is_host = measured.counted_by is None
     shown = (row for row in rows if row[1] is not None or not is_host)
-    return facts(title, [*((name, _measured(number, text)) for name, number, text in shown), *outputs])
+    return facts(title, [*((name, _measured(number, text)) for name, number, text in shown), *more, *outputs])
 
 
 def operator_bench_table(operators: tuple[OperatorBench, ...]) -> ShownTable:

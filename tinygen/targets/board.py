@@ -1,5 +1,6 @@
 """A machine that generated code runs on: core, instruction set, memories, and QEMU's model of it."""
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from itertools import combinations
@@ -30,6 +31,7 @@ QEMU_MACHINE = "^[a-z0-9][a-z0-9_.-]{0,63}$"
 QEMU_CPU = "^[a-z0-9][a-zA-Z0-9_.,=-]{0,199}$"
 NULL_BYTES = 16  # of RAM at address 0 that stay free
 _NAME = "^[a-z0-9][a-z0-9_.-]*$"
+_HARD_FLOATS = re.compile("-mfloat-abi=(hard|softfp)|-march=rv32[a-z]*[fg]")
 _SOUND_BYTES = 1 << 16  # at the end of RAM that an emulator shares
 
 
@@ -81,6 +83,8 @@ class Memory(_Frozen):
     size: Annotated[int, BeforeValidator(_size)]  # bytes
     speed: int = Field(default=0, ge=0)
     hot: bool = False  # constants that are read most often lie here; in RAM, the program's start copies them
+    runs_code: bool = True  # whether the core can fetch instructions from here
+    emulated: bool = True  # whether QEMU's machine has it
     source: str  # the document or model that origin and size were taken from
 
     @property
@@ -310,6 +314,11 @@ class Board(_Frozen):
     def has_thumb2(self) -> bool:
         """Whether the core has the instructions that assembly for Arm is written in; not asked of others."""
         return self.cpu not in WITHOUT_THUMB2
+
+    @property
+    def has_float_unit(self) -> bool:
+        """Whether float32 is computed by instructions of the core, as its compiler options say."""
+        return any(_HARD_FLOATS.match(flag) for flag in self.flags) or self.is_host
 
     @property
     def rams(self) -> tuple[Memory, ...]:

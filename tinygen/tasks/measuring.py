@@ -8,11 +8,12 @@ from tinygen.errors import UsageError
 from tinygen.kernels.base import Library
 from tinygen.option import FLAG, TEXT, choice, option
 from tinygen.options import Kernels, Options
-from tinygen.pipeline import Compiled
+from tinygen.pipeline import Compiled, without_hot_code
 from tinygen.report.bench import Bench, bench, numbered, planned
 from tinygen.report.counting import Counter, available_counter
 from tinygen.report.desk import BoardCycles, on_desk
 from tinygen.report.gain import operator_gains
+from tinygen.report.hot_code import HotCodeGain, hot_code_gain
 from tinygen.report.measurement import BenchReport
 from tinygen.report.network import NetworkRow, network_rows
 from tinygen.report.shares import Share
@@ -47,6 +48,7 @@ def bench_model(
     with listener.progress(f"measuring {model.name}"):
         measured, board = _measured(compiled, asked, desk)
         reference = None if other is None else bench(other, asked.per_op, asked.seed)
+        hot = _hot_code(compiled, measured, asked.seed)
     _say_how(measured, compiled.board, board, listener)
     return BenchReport(
         **vars(measured),
@@ -59,8 +61,20 @@ def bench_model(
         reference=asked.compare or "",
         per_op_gain=() if reference is None else operator_gains(measured, reference),
         room=_room(compiled.board, measured),
+        hot_code=hot,
         network=_network(compiled, measured),
     )
+
+
+def _hot_code(compiled: Compiled, measured: Bench, seed: int) -> HotCodeGain | None:
+    """What hot code gains over none, where a memory is named for it."""
+    found = compiled.schedule.hot_code
+    if found is None:
+        return None
+    before = None
+    if found.files and compiled.board.flash is not None and measured.cycles_model is not None:
+        before = bench(without_hot_code(compiled), seed=seed)
+    return hot_code_gain(found, measured, before)
 
 
 def _room(board: Board, measured: Bench) -> tuple[Share, ...]:
@@ -89,7 +103,7 @@ def _measured(compiled: Compiled, asked: BenchRequest, desk: Desk | None) -> tup
     """On a board what it counts, and under QEMU where that has a machine for it."""
     if desk is None:
         return bench(compiled, asked.per_op, asked.seed), None
-    is_modelled = compiled.board.qemu is not None
+    is_modelled = compiled.board.qemu is not None and all(memory.emulated for memory in compiled.schedule.memories)
     modelled = bench(compiled, asked.per_op, asked.seed) if is_modelled else planned(compiled, asked.per_op)
     return on_desk(replace(compiled, desk=desk), modelled, asked.per_op, asked.seed)
 

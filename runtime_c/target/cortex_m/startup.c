@@ -31,6 +31,11 @@ static void enable_features(void)
 #if __ARM_ARCH >= 8
     __asm__ volatile("msr msplim, %0" : : "r"(tg_stack_limit));
 #endif
+    tg_synchronize_code();
+}
+
+void tg_synchronize_code(void)
+{
     __asm__ volatile("dsb\n\tisb" : : : "memory");
 }
 

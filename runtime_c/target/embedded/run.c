@@ -19,6 +19,7 @@ __attribute__((used)) _Noreturn void tg_run(void)
             *to = *from++;
         }
     }
+    tg_synchronize_code();
     for (volatile uint32_t *to = tg_bss_start; to < tg_bss_end; to++) {
         *to = 0;
     }

@@ -34,6 +34,11 @@ __attribute__((naked, used, section(".vectors"))) void Reset_Handler(void)
                      "j tg_run");
 }
 
+void tg_synchronize_code(void)
+{
+    __asm__ volatile(".option push\n\t.option arch, +zifencei\n\tfence.i\n\t.option pop" : : : "memory");
+}
+
 /* Goes on with a fresh stack: the old one may be what is broken. Traps have no low bits in their address. */
 __attribute__((naked, used, aligned(4))) void tg_trap(void);
 

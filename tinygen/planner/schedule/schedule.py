@@ -152,6 +152,22 @@ class Arena:
     bytes: int
 
 
+@dataclass(frozen=True)
+class HotCode:
+    """Kernels that lie in a memory of their own."""
+
+    memory: Memory
+    files: tuple[str, ...]  # their C files without the ending; empty where no kernel has room
+    bytes: int  # at most, as it is estimated
+    room_bytes: int  # that arenas and a program around the model leave
+    share: float  # of the modelled instructions of all kernels
+
+    @property
+    def percent(self) -> str:
+        """That, for readers."""
+        return f"{self.share:.1%}"
+
+
 @dataclass(frozen=True, eq=False)
 class Schedule:
     """All that code generation needs to know of memory."""
@@ -168,6 +184,7 @@ class Schedule:
     rereads_input: bool = False  # whether fetches may go back, and take just some columns
     spilled: Mapping[Buffer, Memory] = field(default_factory=dict)  # buffers that do not lie in main RAM
     solver: Solver = Solver.BUILTIN  # that placed them
+    hot_code: HotCode | None = None  # kernels that lie in a memory of their own, where one was named for them
 
     @cached_property
     def flat_steps(self) -> tuple[FlatStep, ...]:
@@ -178,6 +195,12 @@ class Schedule:
     def calls(self) -> tuple[Call, ...]:
         """All calls of kernels in execution order, loops unrolled."""
         return tuple(step for step in self.flat_steps if isinstance(step, Call))
+
+    @property
+    def memories(self) -> tuple[Memory, ...]:
+        """Those of arenas and of hot code."""
+        code = [self.hot_code.memory] if self.hot_code is not None and self.hot_code.files else []
+        return tuple(dict.fromkeys([*(arena.memory for arena in self.arenas), *code]))
 
     @cached_property
     def subschedules(self) -> tuple["Schedule", ...]:
