@@ -9,7 +9,7 @@ from tests.support.program import build_program, run_program
 from tests.support.tools import builds_param, requires_clang, requires_clang_sanitizers, requires_gcc_sanitizers
 from tinygen import targets
 from tinygen.build import qemu, toolchain
-from tinygen.build.source import sources_of
+from tinygen.build.source import SourceFile, sources_of
 from tinygen.build.toolchain import Opt, Sanitizer
 from tinygen.errors import BuildError, ToolError
 from tinygen.targets import Isa
@@ -187,7 +187,27 @@ def test_library_is_built_once_for_equal_contents(cache: Path, tmp_path: Path) -
     assert _library(source, tmp_path, (), Opt.SIZE) != first
     header.write_text("#define ONE 2\n")
     assert _library(source, tmp_path) != first
-    assert sorted(file.suffix for file in cache.iterdir()) == [".a"] * 4 + [".sha256"] * 4  # and nothing else is left
+    files = [file for file in cache.rglob("*") if file.is_file()]
+    assert sorted(file.suffix for file in files) == [".a"] * 4 + [".o"] * 4 + [".sha256"] * 8  # nothing else is left
+
+
+def test_each_source_of_a_library_is_compiled_once(cache: Path, tmp_path: Path) -> None:
+    """Whatever is beside it, and whoever asks for it."""
+    sources: list[SourceFile] = []
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.c").write_text(f"int {name}(void) {{ return 1; }}\n")
+        sources += sources_of(tmp_path / f"{name}.c")
+    tools = toolchain.for_board(HOST)
+    [one] = tools.objects(sources[:1], [])
+    stamp = one.stat().st_mtime_ns
+    assert [file.name for file in tools.objects(sources, [])] == ["one.o", "two.o"]
+    tools.library("sample", sources, [])
+    assert one.stat().st_mtime_ns == stamp
+    assert len(list(cache.rglob("*.o"))) == 2
+    (tmp_path / "one.c").write_text("int one(void) { return 2; }\n")
+    [changed] = tools.objects(sources_of(tmp_path / "one.c"), [])
+    (tmp_path / "beside.h").write_text("/* what it may include */\n")
+    assert len({one, changed, *tools.objects(sources_of(tmp_path / "one.c"), [])}) == 3
 
 
 def test_failing_library_leaves_nothing(cache: Path, tmp_path: Path) -> None:
@@ -195,7 +215,7 @@ def test_failing_library_leaves_nothing(cache: Path, tmp_path: Path) -> None:
     source.write_text("#error no\n")
     with pytest.raises(ToolError):
         _library(source, tmp_path)
-    assert not any(cache.iterdir())
+    assert not any(file.is_file() for file in cache.rglob("*"))
 
 
 def test_library_built_by_several_processes(cache: Path, tmp_path: Path) -> None:
@@ -204,7 +224,9 @@ def test_library_built_by_several_processes(cache: Path, tmp_path: Path) -> None
     with ProcessPoolExecutor(4) as pool:
         archives = set(pool.map(_library, [source] * 4, [tmp_path] * 4))
     (archive,) = archives
-    assert {file.name for file in cache.iterdir()} == {archive.name, f"{archive.name}.sha256"}
+    names = {archive.name, "one.o"}
+    left = {file.name for file in cache.rglob("*") if file.is_file()}
+    assert left == names | {f"{name}.sha256" for name in names}
 
 
 def test_a_damaged_library_is_built_again(cache: Path, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from tinygen.errors import DoesNotFitError
 from tinygen.kernels.base import Library
 from tinygen.options import InputMode, Kernels, Options
 from tinygen.pipeline import Compiled, compile_model
+from tinygen.planner.cost.code import functions_called
 from tinygen.planner.memory.spill import rooms
 from tinygen.verify.validate import validate
 
@@ -121,7 +122,9 @@ def test_the_one_shot_function_has_static_arenas(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     tools = for_board(compiled.board)
     trees = compiled.trees
-    libraries = [tools.library(tree.name, tree.sources, tree.include) for tree in trees if tree.sources]
+    kernels = functions_called(compiled.schedule)
+    needed = [tools.objects(tree.needed(kernels, tools.board.isa), tree.include) for tree in trees]
+    libraries = [file for files in needed for file in files]
     include = [tmp_path, *(path for tree in trees for path in tree.include)]
     sources = [tmp_path / name for name in files if name.endswith(".c")]
     elf = build_program(tools, sources, tmp_path, include, libraries)

@@ -83,17 +83,7 @@ def test_a_worker_imports_a_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_points_share_the_kernel_objects_of_a_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Boards of one core, goals, and workers, as they take them from tinygen's cache folder."""
     monkeypatch.setenv("TINYGEN_CACHE", str(tmp_path / "cache"))
-    made, compile, trees = Counter[tuple[str, tuple[str, ...]]](), Toolchain.compile, vars(Compiled)["trees"].fget
-
-    def few(compiled: Compiled) -> list[Any]:
-        """Not all kernels, which takes a minute."""
-        names = "softmax", "avgpool", "convolve", "depthwise_conv", "fully_connected_per_channel"
-        own = "tg_scale_products_s8", "tg_add_channel_products_s8"
-        called = *(f"arm_{name}_s8" for name in names), *own
-        isa = compiled.board.isa
-        return [
-            SimpleNamespace(name=it.name, include=it.include, sources=it.needed(called, isa)) for it in trees(compiled)
-        ]
+    made, compile = Counter[tuple[str, tuple[str, ...]]](), Toolchain.compile
 
     def counting(toolchain: Toolchain, sources: Sequence[Path], include: Any, flags: Any, folder: Path) -> list[Path]:
         if tmp_path / "cache" in folder.parents:
@@ -106,7 +96,6 @@ def test_points_share_the_kernel_objects_of_a_core(tmp_path: Path, monkeypatch: 
             compiled.build(folder, Measure.INSTRUCTIONS)
         return SimpleNamespace(**dict.fromkeys(point._MEASURED, 1))
 
-    monkeypatch.setattr(Compiled, "trees", property(few))
     monkeypatch.setattr(Toolchain, "compile", counting)
     monkeypatch.setattr(point, "bench", building)
     boards = "mps2-an382", "mps2-an386", "netduinoplus2"  # M0, and two M4
@@ -114,9 +103,7 @@ def test_points_share_the_kernel_objects_of_a_core(tmp_path: Path, monkeypatch: 
     batch = Batch(DIGITS, digest_of((DIGITS,)), tuple(range(6)), plan.points)
     found = run_batch(batch, PointTask(bench=True), Path())
     assert [finding.error for finding in found] == [""] * 6
-    kernels = {
-        kernel: times for kernel, times in made.items() if kernel[0] in ("arm_convolve_s8.c", "tg_scale_products_s8.c")
-    }
+    kernels = {kernel: times for kernel, times in made.items() if kernel[0] in ("arm_convolve_s8.c", "tg_convolve.c")}
     assert list(kernels.values()) == [1] * 4, "two sources for two cores, once each"
 
 

@@ -15,6 +15,7 @@ from tinygen.codegen.folder import FolderText, NetworkText, render_folder
 from tinygen.codegen.model import Home, ModelText
 from tinygen.codegen.project import FolderLayout, Project, ProjectKind, building, render_project
 from tinygen.errors import UsageError
+from tinygen.planner.cost.code import functions_called
 from tinygen.planner.schedule.schedule import HotCode, Schedule
 from tinygen.targets import Board
 
@@ -37,8 +38,7 @@ class NetworkFiles:
     @property
     def functions(self) -> list[str]:
         """Functions of kernels that it calls."""
-        kernels = (call.kernel for call in self.schedule.all_calls)
-        return [name for kernel in kernels for name in (kernel.function, *kernel.callees)]
+        return sorted(functions_called(self.schedule))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,8 @@ def _copied(tree: SourceTree, contents: Contents, c_files: Mapping[str, str], la
     """The files of a tree that the networks need."""
     isa = contents.board.isa
     kernels = [name for network in contents.networks for name in network.functions]
-    called = [*contents.wanted, *kernels, *_called_helpers(tree, c_files)]
+    generated = [text for file, text in c_files.items() if file.endswith(".c")]
+    called = [*contents.wanted, *kernels, *tree.called(generated, isa)]
     sources = tree.needed(called, isa)
     if not sources:
         return {}
@@ -145,12 +146,6 @@ def _names(symbols: Iterable[str], name: str) -> str:
         " * TG_SHARED_LIBRARY, and leave this copy's C files out, to call a library of the same version.\n */\n"
         f"#ifndef TG_SYMBOLS_H\n#define TG_SYMBOLS_H\n\n#ifndef TG_SHARED_LIBRARY\n{lines}\n#endif\n\n#endif\n"
     )
-
-
-def _called_helpers(tree: SourceTree, c_files: Mapping[str, str]) -> list[str]:
-    """Functions that the generated text calls besides kernels, such as the conversions of inputs and outputs."""
-    text = "\n".join(content for file, content in c_files.items() if file.endswith(".c"))
-    return [source.stem for source in tree.sources if f"{source.stem}(" in text]
 
 
 def _text(file: Path) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tinygen import paths
 from tinygen.build import sizes, target_runtime
 from tinygen.build.desk import Desk, DeskProgram
 from tinygen.build.kernel_sources import SourceTree
@@ -13,7 +14,10 @@ from tinygen.build.source import sources_of
 from tinygen.build.toolchain import WARNINGS, Toolchain
 from tinygen.codegen.harness import Measure, render_harness
 from tinygen.codegen.linker import linker_script
+from tinygen.planner.cost.code import functions_called
 from tinygen.planner.schedule.schedule import Schedule
+
+_SCRIPT = "linker.ld"
 
 
 @dataclass(frozen=True)
@@ -64,18 +68,18 @@ def build_firmware(
     machine = [source for file in target_runtime.sources(board, over_serial) for source in sources_of(file)]
     machine_flags = target_runtime.serial_flags(board, desk.baud) if desk else target_runtime.flags(board)
     runtime = toolchain.library("target", machine, [target_runtime.INCLUDE], machine_flags)
-    libraries = [toolchain.library(tree.name, tree.sources, tree.include) for tree in trees if tree.sources]
-    program = _program_hash(files, [runtime, *libraries], toolchain)
+    kernels = [kernel for tree in trees for kernel in _kernels(tree, schedule, files, toolchain)]
+    text = "" if board.is_host else linker_script(board, limits.ram_bytes, limits.flash_bytes, schedule.hot_code)
+    program = _program_hash({**files, _SCRIPT: text}, [runtime, *kernels], toolchain)
     said = [f"-DTG_PROGRAM={','.join(map(str, program))}"] if over_serial else []
     harness = toolchain.compile([folder / "main.c"], include, [*WARNINGS, *said], folder / "harness")
     script = None
     if not board.is_host:
-        script = folder / "linker.ld"
-        text = linker_script(board, limits.ram_bytes, limits.flash_bytes, schedule.hot_code)
+        script = folder / _SCRIPT
         script.write_text(text, encoding="utf-8")
-    elf = toolchain.link([*harness, *model, *libraries, runtime], script, folder / f"{name}.elf")
+    elf = toolchain.link([*harness, *model, *kernels, runtime], script, folder / f"{name}.elf")
     roles = dict.fromkeys(harness, ObjectRole.HARNESS) | dict.fromkeys(model, ObjectRole.MODEL)
-    roles |= dict.fromkeys(libraries, ObjectRole.KERNELS) | {runtime: ObjectRole.HARNESS}
+    roles |= dict.fromkeys(kernels, ObjectRole.KERNELS) | {runtime: ObjectRole.HARNESS}
     if desk is None:
         return Image(elf, roles)
     if desk.firmware is not None:
@@ -83,9 +87,17 @@ def build_firmware(
     return Image(elf, roles, DeskProgram(desk, board, elf, program, measure))
 
 
-def _program_hash(files: Mapping[str, str], libraries: Sequence[Path], toolchain: Toolchain) -> bytes:
-    """Eight bytes that tell a program from others: of its sources, its libraries, whose names have the hash of theirs,
-    and how they are compiled."""
-    parts = [*toolchain.flags, toolchain.version, *(library.name for library in libraries)]
+def _kernels(tree: SourceTree, schedule: Schedule, files: Mapping[str, str], toolchain: Toolchain) -> list[Path]:
+    """Object files of the sources that a program needs of a tree."""
+    isa, generated = toolchain.board.isa, (text for file, text in files.items() if file.endswith(".c"))
+    called = [*functions_called(schedule), *tree.called(generated, isa)]
+    return toolchain.objects(tree.needed(called, isa), tree.include)
+
+
+def _program_hash(files: Mapping[str, str], cached: Sequence[Path], toolchain: Toolchain) -> bytes:
+    """Eight bytes that tell a program from others: of its sources and linker script, of what is cached, whose folders
+    or names have the hashes of theirs, and of how all is compiled."""
+    kept = (file.relative_to(paths.cache()).as_posix() for file in cached)
+    parts = [*toolchain.flags, toolchain.version, *kept]
     text = "\0".join((*parts, *(f"{name}\0{files[name]}" for name in sorted(files))))
     return hashlib.sha256(text.encode()).digest()[:8]

@@ -1,7 +1,7 @@
 """The C sources behind a model's kernel functions: CMSIS-NN's, the portable ones, and tinygen's own operators."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ _TABLE = re.compile(
     r"^(?!static|extern)(?:const\s+)?(?:struct\s+)?\w+\s+(?:const\s+)?(\w+)\s*(?:\[[^;{}]*\])?\s*=", re.MULTILINE
 )
 _IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*\b")
+_CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _INCLUDED = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 _FLOAT_SOURCE = re.compile(r"^arm_.*(_f16|_f32|_flt)\.c$")
 
@@ -59,20 +60,25 @@ class SourceTree:
 
     def needed(self, functions: Iterable[str], isa: Isa) -> tuple[SourceFile, ...]:
         """The C files that define `functions` and whatever those use where they are compiled for `isa`."""
-        definitions, uses = _index(self, isa)
-        waiting = [definitions[name] for name in functions if name in definitions]
+        index = _index(self, isa)
+        waiting = [index.definitions[name] for name in functions if name in index.definitions]
         found: dict[str, SourceFile] = {}
         while waiting:
             source = waiting.pop()
             if source.name not in found:
                 found[source.name] = source
-                waiting += [definitions[name] for name in uses[source.name] if name in definitions]
+                waiting += [index.definitions[name] for name in index.uses(source) if name in index.definitions]
         return tuple(found[name] for name in sorted(found))
+
+    def called(self, texts: Iterable[str], isa: Isa) -> list[str]:
+        """Functions of the tree that generated C calls, such as conversions of inputs and outputs."""
+        names = {name for text in texts for name in _CALL.findall(_COMMENT.sub("", text))}
+        return sorted(names.intersection(_index(self, isa).definitions))
 
     def defined(self, sources: Iterable[SourceFile], isa: Isa) -> list[str]:
         """The functions and tables of some C files."""
         names = {source.name for source in sources}
-        return sorted(name for name, source in _index(self, isa)[0].items() if source.name in names)
+        return sorted(name for name, source in _index(self, isa).definitions.items() if source.name in names)
 
     def included(self, texts: Iterable[str]) -> tuple[Path, ...]:
         """The headers that C files with `texts` include, directly or not."""
@@ -87,38 +93,62 @@ class SourceTree:
         return tuple(sorted(found))
 
 
+class _Index:
+    """Which source of a tree defines each name, and which names each source uses, by its own."""
+
+    def __init__(self, tree: SourceTree, isa: Isa) -> None:
+        self.definitions: dict[str, SourceFile] = {}
+        self._texts: dict[str, str] = {}
+        self._headers = _PrivateHeaders(tree, isa)
+        self._uses: dict[str, frozenset[str]] = {}
+        for source in tree.sources:
+            text = self._texts[source.name] = _code(source.text, isa)
+            names = (source.stem, *_DEFINITION.findall(text), *_TABLE.findall(text))
+            self.definitions |= dict.fromkeys(names, source)
+
+    def uses(self, source: SourceFile) -> frozenset[str]:
+        """Names in it, and in the headers beside the sources that it includes."""
+        if source.name not in self._uses:
+            text = self._texts[source.name]
+            self._uses[source.name] = _used(text).union(*self._headers.uses(_INCLUDED.findall(text)))
+        return self._uses[source.name]
+
+
 @cache
-def _index(tree: SourceTree, isa: Isa) -> tuple[dict[str, SourceFile], dict[str, frozenset[str]]]:
-    """Which source defines each name, and which names each source uses, by its own."""
-    definitions: dict[str, SourceFile] = {}
-    uses: dict[str, frozenset[str]] = {}
-    headers = _private_headers(tree, isa)
-    for source in tree.sources:
-        text = _code(source.text, isa)
-        uses[source.name] = frozenset(_IDENTIFIER.findall(_NAMING.sub("", text + _inline_code(text, headers))))
-        definitions |= dict.fromkeys((source.stem, *_DEFINITION.findall(text), *_TABLE.findall(text)), source)
-    return definitions, uses
+def _index(tree: SourceTree, isa: Isa) -> _Index:
+    return _Index(tree, isa)
 
 
-def _private_headers(tree: SourceTree, isa: Isa) -> dict[str, str]:
-    """Text by name of the headers beside the sources; public ones declare everything and say nothing about use."""
-    headers = (header for folder in tree.source_folders for header in sorted(folder.rglob("*.h")))
-    return {header.name: _code(header.read_text(encoding="utf-8", errors="replace"), isa) for header in headers}
+class _PrivateHeaders:
+    """The headers beside the sources: functions in them use others. Public ones declare everything and say nothing
+    about use."""
+
+    def __init__(self, tree: SourceTree, isa: Isa) -> None:
+        files = {header.name: header for folder in tree.source_folders for header in sorted(folder.rglob("*.h"))}
+        self._files = files
+        self._isa = isa
+        self._read: dict[str, tuple[list[str], frozenset[str]]] = {}  # what each includes, and uses
+
+    def uses(self, included: Iterable[str]) -> Iterator[frozenset[str]]:
+        """Of headers, and of those that they include, the names in each. Declarations use nothing."""
+        waiting, found = list(included), set[str]()
+        while waiting:
+            name = waiting.pop()
+            if name in self._files and name not in found:
+                found.add(name)
+                includes, used = self._header(name)
+                waiting += includes
+                yield used
+
+    def _header(self, name: str) -> tuple[list[str], frozenset[str]]:
+        if name not in self._read:
+            text = _code(self._files[name].read_text(encoding="utf-8", errors="replace"), self._isa)
+            self._read[name] = (_INCLUDED.findall(text), _used(_DECLARATION.sub("", text)))
+        return self._read[name]
 
 
-def _inline_code(text: str, headers: Mapping[str, str]) -> str:
-    """The headers beside the sources that `text` includes, directly or not: functions in them use others in turn.
-
-    Without declarations, which use nothing.
-    """
-    waiting = _INCLUDED.findall(text)
-    included: dict[str, str] = {}
-    while waiting:
-        name = waiting.pop()
-        if name in headers and name not in included:
-            included[name] = headers[name]
-            waiting += _INCLUDED.findall(headers[name])
-    return _DECLARATION.sub("", "".join(included.values()))
+def _used(text: str) -> frozenset[str]:
+    return frozenset(_IDENTIFIER.findall(_NAMING.sub("", text)))
 
 
 def _code(text: str, isa: Isa) -> str:

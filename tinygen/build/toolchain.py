@@ -82,12 +82,27 @@ class Toolchain:
         """Static archive of `sources`: built once for equal contents, options and compiler, then cached."""
 
         def build(archive: Path) -> None:
-            files = [source.placed(archive.parent) for source in sources]
-            objects = self.compile(files, include, flags, archive.parent)
-            _run([self.ar, "rcsD", str(archive), *map(str, objects)])
+            _run([self.ar, "rcsD", str(archive), *map(str, self.objects(sources, include, flags))])
 
         texts = [(source.name, source.text.encode()) for source in sources]
-        return cache.entry(f"lib{name}-{self._fingerprint(texts, include, flags)}.a", build)
+        headers = (*include, *sorted({source.file.parent for source in sources}))
+        return cache.entry(f"lib{name}-{self._fingerprint(texts, headers, flags)}.a", build)
+
+    def objects(self, sources: Sequence[SourceFile], include: Sequence[Path], flags: Sequence[str] = ()) -> list[Path]:
+        """Object files of `sources`, in their order, called `<stem>.o`: each is compiled once for equal contents,
+        headers, options and compiler, then cached."""
+        beside = {source.file.parent for source in sources}
+        common = {folder: self._fingerprint((), (*include, folder), flags) for folder in beside}
+
+        def cached(source: SourceFile) -> Path:
+            def build(object: Path) -> None:
+                self.compile([source.placed(object.parent)], include, flags, object.parent)
+
+            text = hashlib.sha256(source.text.encode()).hexdigest()[:16]
+            return cache.entry(f"objects/{common[source.file.parent]}-{text}/{source.stem}.o", build)
+
+        with ThreadPoolExecutor(_WORKERS) as pool:
+            return list(pool.map(cached, sources))
 
     def shared_object(self, name: str, sources: Sequence[Path], flags: Sequence[str] = ()) -> Path:
         """Shared object of `sources` for this machine, cached like a library."""

@@ -35,7 +35,7 @@ def beside_constants(schedule: Schedule, toolbox: Toolbox) -> int:
 def code_bytes(schedule: Schedule, toolbox: Toolbox) -> int:
     """At most what a build takes, as `tinygen bench` counts code: not the start-up, nor the application's own."""
     moves = [name for step in schedule.flat_steps for name in _MOVES.get(type(step), ())]
-    functions = {*moves}.union(*(functions_of(call.kernel) for call in schedule.all_calls))
+    functions = functions_called(schedule).union(moves)
     found = code_sizes(toolbox).of_generated(generated(schedule))
     return int((1 + MARGIN) * found) + functions_bytes(functions, toolbox) + MARGIN_BYTES
 
@@ -43,6 +43,11 @@ def code_bytes(schedule: Schedule, toolbox: Toolbox) -> int:
 def functions_of(kernel: Kernel) -> frozenset[str]:
     """C functions that it calls."""
     return frozenset((kernel.function, *kernel.callees))
+
+
+def functions_called(schedule: Schedule) -> frozenset[str]:
+    """C functions that its kernels call, those in subgraphs too."""
+    return frozenset[str]().union(*(functions_of(call.kernel) for call in schedule.all_calls))
 
 
 def functions_bytes(names: Iterable[str], toolbox: Toolbox) -> int:
