@@ -51,8 +51,14 @@ endmacro()
 macro(zephyr_library_compile_options)
   target_compile_options(${current} PRIVATE ${ARGN})
 endmacro()
+function(zephyr_code_relocate)
+  cmake_parse_arguments(one "NOCOPY" "LOCATION" "FILES" ${ARGN})
+  file(WRITE ${CMAKE_BINARY_DIR}/relocated "${one_LOCATION};${one_NOCOPY};${one_FILES}")
+endfunction()
 set(CMAKE_C_STANDARD 17)
 set(CONFIG_TINYGEN_FW y)
+set(CONFIG_TINYGEN_FW_HOT_CODE y)
+set(CONFIG_TINYGEN_FW_HOT_CODE_REGION ITCM)
 add_subdirectory(fw/zephyr)
 add_executable(app fw/examples/fw_once/main.c)
 target_link_libraries(app fw m)
@@ -60,7 +66,7 @@ target_link_libraries(app fw m)
 ESP_IDF = """cmake_minimum_required(VERSION 3.16)
 project(app C)
 macro(idf_component_register)
-  cmake_parse_arguments(one "" "" "SRCS;INCLUDE_DIRS;REQUIRES" ${ARGN})
+  cmake_parse_arguments(one "" "" "SRCS;INCLUDE_DIRS;REQUIRES;LDFRAGMENTS" ${ARGN})
   set(COMPONENT_LIB __idf_fw)
   add_library(${COMPONENT_LIB} STATIC ${one_SRCS})
   target_include_directories(${COMPONENT_LIB} PUBLIC ${one_INCLUDE_DIRS})
@@ -83,12 +89,15 @@ static unsigned long millis() { return 0; }
 """
 
 
-def written(folder: Path, kind: ProjectKind, target: str = "host") -> Path:
+def written(folder: Path, kind: ProjectKind, target: str = "host", hot_code: str | None = None) -> Path:
     """The folder `fw` of two networks, one of which keeps a state."""
     (folder / "kept.tflite").write_bytes(variables_model(3))
     kernels = Kernels.PORTABLE if target == "host" else Kernels.AUTO
     models = {"digits": DIGITS, "kept": folder / "kept.tflite"}
-    members = [compile_model(file, Options(target, name=name, kernels=kernels)) for name, file in models.items()]
+    members = [
+        compile_model(file, Options(target, name=name, kernels=kernels, hot_code=hot_code))
+        for name, file in models.items()
+    ]
     for file, text in product("fw", members, Joining()).folder_files(kind).items():
         (folder / "fw" / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / "fw" / file).write_text(text)
@@ -163,6 +172,78 @@ def test_item_20_the_cmake_of_modules_and_components(kind: ProjectKind, project:
     execute(["cmake", "-S", ".", "-B", "build"], tmp_path)
     execute(["cmake", "--build", "build"], tmp_path)
     execute([tmp_path / "build" / "app"], tmp_path)
+
+
+@requires_cmake
+@requires_arm_gcc
+@pytest.mark.parametrize(
+    ("target", "memory", "flag", "region"),
+    [
+        ("mps2-an386", "psram", "FALSE", "PSRAM"),
+        ("mps2-an386", "ssram23", "FALSE", "RAM"),
+        ("mps3-an547", "itcm", "TRUE", "ITCM"),
+    ],
+)
+def test_a_module_relocates_its_hot_kernels(target: str, memory: str, flag: str, region: str, tmp_path: Path) -> None:
+    """By Zephyr's own function, where Kconfig says so; what runs from another flash is not copied."""
+    folder = written(tmp_path, ProjectKind.ZEPHYR, target, memory)
+    (tmp_path / "CMakeLists.txt").write_text(ZEPHYR)
+    (tmp_path / "arm.cmake").write_text(TOOLCHAIN)
+    execute(["cmake", "-S", ".", "-B", "build", f"-DCMAKE_TOOLCHAIN_FILE={tmp_path / 'arm.cmake'}"], tmp_path)
+    location, no_copy, *files = (tmp_path / "build" / "relocated").read_text().split(";")
+    assert (location, no_copy) == ("ITCM_TEXT", flag)
+    assert files and all(Path(file).is_file() for file in files)
+    assert any(Path(file).stem.startswith("tg_native_") for file in files)
+    assert not {"fw", "digits", "digits_weights", "kept"} & {Path(file).stem for file in files}
+    assert not (folder / "fw_hot_code.ld").exists()
+    said = (folder / "README.md").read_text()
+    assert "CONFIG_TINYGEN_FW_HOT_CODE_REGION" in said and "INCLUDE" not in said
+    assert f'default "{region}"' in (folder / "zephyr" / "Kconfig").read_text()
+    assert ("CONFIG_CODE_DATA_RELOCATION_SRAM=y" in said) is (region == "RAM")  # which lets it be executed there
+    (tmp_path / "CMakeLists.txt").write_text(ZEPHYR.replace("set(CONFIG_TINYGEN_FW_HOT_CODE y)", ""))
+    (tmp_path / "build" / "relocated").unlink()
+    execute(["cmake", "-S", ".", "-B", "build"], tmp_path)
+    assert not (tmp_path / "build" / "relocated").exists()
+
+
+def test_a_component_maps_its_hot_kernels_to_ram(tmp_path: Path) -> None:
+    """By a fragment of linker scripts, in which objects have the names of sources."""
+    folder = written(tmp_path, ProjectKind.ESP_IDF, "esp32-c6", "sram")
+    lines = [line for line in (folder / "linker.lf").read_text().splitlines() if line[0] != "#"]
+    assert lines[:3] == ["[mapping:fw]", "archive: libfw.a", "entries:"]
+    names = [line.strip().partition(" ") for line in lines[3:]]
+    assert names and {scheme for _, _, scheme in names} == {"(noflash_text)"}
+    assert {name for name, _, _ in names} <= {file.stem for file in (folder / "src").rglob("*.c")}
+    assert '    LDFRAGMENTS "linker.lf"\n' in (folder / "CMakeLists.txt").read_text()
+    (tmp_path / "plain").mkdir()
+    plain = written(tmp_path / "plain", ProjectKind.ESP_IDF)
+    assert not (plain / "linker.lf").exists() and "LDFRAGMENTS" not in (plain / "CMakeLists.txt").read_text()
+
+
+@requires_arm_gcc
+@requires_cmake
+def test_linkers_find_the_hot_code_of_a_package_of_cmake(tmp_path: Path) -> None:
+    """In the folder, and where it is installed."""
+    folder = written(tmp_path, ProjectKind.CMAKE, "mps2-an386", "psram")
+    (tmp_path / "arm.cmake").write_text(TOOLCHAIN.replace("cortex-m33", "cortex-m4"))
+    installed = tmp_path / "installed"
+    options = [f"-DCMAKE_TOOLCHAIN_FILE={tmp_path / 'arm.cmake'}", f"-DCMAKE_INSTALL_PREFIX={installed}"]
+    execute(["cmake", "-S", ".", "-B", "build", *options], folder)
+    execute(["cmake", "--build", "build", "--target", "install"], folder)
+    [script] = installed.rglob("fw_hot_code.ld")
+    (tmp_path / "main.c").write_text(
+        "void _exit(int code) { (void)code; for (;;) { } }\nint main(void) { return 0; }\n"
+    )
+    (tmp_path / "own.ld").write_text("SECTIONS { .hot : { INCLUDE fw_hot_code.ld } } INSERT BEFORE .text;\n")
+    for found in (f"add_subdirectory({folder} fw)", f"find_package(fw REQUIRED PATHS {installed})"):
+        (tmp_path / "CMakeLists.txt").write_text(
+            f"cmake_minimum_required(VERSION 3.16)\nproject(app C)\n{found}\nadd_executable(app main.c)\n"
+            f"target_link_libraries(app fw::fw -T{tmp_path / 'own.ld'} -nostartfiles)\n"
+        )
+        shutil.rmtree(tmp_path / "build", ignore_errors=True)
+        execute(["cmake", "-S", ".", "-B", "build", options[0]], tmp_path)
+        execute(["cmake", "--build", "build", "--target", "app"], tmp_path)
+    assert script.read_text() == (folder / "fw_hot_code.ld").read_text()
 
 
 TWO_FOLDERS = """#include "digits.h"

@@ -18,6 +18,7 @@ from tests.support.tiny_models import classifier
 from tests.support.tools import board_param, requires_arm_gcc, requires_cmsis, requires_qemu
 from tinygen import paths
 from tinygen.build import target_runtime
+from tinygen.build.desk import Desk
 from tinygen.build.toolchain import Opt, for_board
 from tinygen.codegen.harness import Measure
 from tinygen.codegen.linker import linker_script
@@ -27,7 +28,7 @@ from tinygen.kernels.base import Objective
 from tinygen.mlperf.firmware import PROGRAM_BYTES
 from tinygen.options import Joining, Kernels, Options
 from tinygen.paths import WITHOUT_CMSIS_NN
-from tinygen.pipeline import Compiled, compile_model
+from tinygen.pipeline import Compiled, compile_model, without_hot_code
 from tinygen.planner.memory.heat import hot_tables
 from tinygen.planner.schedule.schedule import HotCode
 from tinygen.product import product
@@ -36,7 +37,6 @@ from tinygen.targets import Memory, load
 from tinygen.tasks.measuring import BenchRequest, bench_model
 from tinygen.verify.validate import validate
 
-FENCE = ".option arch, +zifencei\\n\\tfence.i"  # GCC's base sets leave it out
 PLACES = [
     board_param("nucleo-l4r5zi", "sram1", id="main RAM"),
     board_param("mps2-an386", "psram", id="another RAM"),
@@ -249,7 +249,7 @@ def test_the_readme_of_the_folder_says_how(target: str, memory: str, ending: str
     include = [folder, *(path for path in folder.iterdir() if path.is_dir())]
     objects = tools.compile(sources, include, [], tmp_path / "objects")
     library = _library([file.rename(file.with_name(file.stem + ending)) for file in objects], tools.ar)
-    (tmp_path / "main.c").write_text(PROGRAM % copying.removeprefix("c\n").replace("fence.i", FENCE))
+    (tmp_path / "main.c").write_text(PROGRAM % copying.removeprefix("c\n"))
     main = [tmp_path / "main.c", *target_runtime.sources(compiled.board)]
     flags = target_runtime.flags(compiled.board)
     program = tools.compile(main, [*include, target_runtime.INCLUDE], flags, tmp_path / "program")
@@ -312,6 +312,30 @@ def test_a_memory_that_is_not_emulated(tmp_path: Path) -> None:
     compiled = _compiled("nucleo-l4r5zi", "sram23")
     with pytest.raises(ToolError, match="QEMU's machine has no sram23, which the program uses"):
         compiled.build(tmp_path, Measure.INSTRUCTIONS)
+
+
+@requires_arm_gcc
+def test_boards_on_the_desk_tell_programs_with_hot_code_from_others(tmp_path: Path) -> None:
+    compiled = _compiled("microbit", "sram")
+    programs = set()
+    for number, each in enumerate((compiled, without_hot_code(compiled))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        image = replace(each, desk=Desk(port="/dev/null")).build(folder, Measure.INSTRUCTIONS)
+        assert image.on_desk is not None
+        programs.add(image.on_desk.hash)
+    assert len(programs) == 2
+
+
+@requires_arm_gcc
+@pytest.mark.parametrize("measure", [Measure.STACK, Measure.INSTRUCTIONS_PER_OPERATOR])
+def test_programs_have_room_for_their_own_buffers(measure: Measure, tmp_path: Path) -> None:
+    """As programs without hot code have it, where the input alone takes most of a RAM."""
+    file = tmp_path / "tight.toml"
+    text = (paths.BOARDS / "microbit.toml").read_text()
+    file.write_text(text.replace('size = "16K"', "size = 44600", 1))
+    model = shared_file("models/open/silabs_rock_paper_scissors.tflite")
+    compile_model(model, _options(str(file), "sram", objective=Objective.RAM)).build(tmp_path, measure)
 
 
 def test_losses_and_what_is_not_linked_are_said_as_such() -> None:

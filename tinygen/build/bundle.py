@@ -13,7 +13,7 @@ from tinygen import paths
 from tinygen.build.kernel_sources import VERSION, SourceTree
 from tinygen.codegen.folder import FolderText, NetworkText, render_folder
 from tinygen.codegen.model import Home, ModelText
-from tinygen.codegen.project import FolderLayout, Project, ProjectKind, building, render_project
+from tinygen.codegen.project import FolderLayout, Project, ProjectKind, building, placing, render_project
 from tinygen.errors import UsageError
 from tinygen.planner.cost.code import functions_called
 from tinygen.planner.schedule.schedule import HotCode, Schedule
@@ -82,7 +82,8 @@ def bundle(contents: Contents, kind: ProjectKind) -> dict[str, str]:
         files |= found
     names = [network.name for network in contents.networks]
     tested = [name for name in names if f"{name}_selftest.c" in c_files]
-    project = Project(contents.name, contents.board, contents.opt, sorted(files), layout, names, tested)
+    hot = contents.hot_code if contents.hot_code and contents.hot_code.files else None
+    project = Project(contents.name, contents.board, contents.opt, sorted(files), layout, names, tested, hot)
     folder = FolderText(
         contents.name,
         [NetworkText(ModelText(n.name, n.schedule, home=n.home), n.source) for n in contents.networks],
@@ -91,7 +92,7 @@ def bundle(contents: Contents, kind: ProjectKind) -> dict[str, str]:
         [layout.headers or ".", *project.include],
         contents.arena_bytes,
         building(project, kind),
-        contents.hot_code if contents.hot_code and contents.hot_code.files else None,
+        placing(project, kind),
     )
     files |= render_folder(folder, layout.example) | render_project(project, kind)
     return files | {"LICENSE": _text(paths.LICENCE)}

@@ -6,11 +6,8 @@ from dataclasses import dataclass
 from tinygen import __version__
 from tinygen.codegen.banner import folder_banner
 from tinygen.codegen.environment import environment
-from tinygen.codegen.linker import hot_code_lines
 from tinygen.codegen.model import ModelText
 from tinygen.planner.schedule.constants import const_bytes
-from tinygen.planner.schedule.schedule import HotCode
-from tinygen.targets import MemoryKind
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,27 +49,12 @@ class FolderText:
     include: Sequence[str]  # search paths that all C needs
     arena_bytes: int  # of all networks
     building: str  # how the folder is built, in Markdown
-    hot_code: HotCode | None = None  # kernels that should lie in a memory of their own
+    placing: str = ""  # the same of what puts kernels into a memory of their own, where one is named for them
 
     @property
     def is_joint(self) -> bool:
         """Whether networks share memory."""
         return len(self.networks) > 1
-
-    @property
-    def hot_code_script(self) -> str:
-        """The part of a linker script that says where kernels lie."""
-        return f"{self.name}_hot_code.ld"
-
-    @property
-    def hot_code_lines(self) -> list[str]:
-        """What it holds."""
-        return hot_code_lines(self.hot_code)
-
-    @property
-    def is_hot_code_copied(self) -> bool:
-        """Whether start-up code has to copy it."""
-        return self.hot_code is not None and self.hot_code.memory.kind is MemoryKind.RAM
 
     @property
     def version(self) -> str:
@@ -85,8 +67,6 @@ def render_folder(text: FolderText, example: str) -> dict[str, str]:
     board = text.networks[0].model.schedule.board
     context = {"folder": text, "board": board, "banner": folder_banner(text.name, board)}
     templates = {"README.md": "README.md", "NOTICE": "NOTICE", example: "main.c"}
-    if text.hot_code is not None:
-        templates[text.hot_code_script] = "hot_code.ld"
     return {
         file: environment().get_template(f"folder/{template}.j2").render(context)
         for file, template in templates.items()

@@ -1,14 +1,18 @@
 """Forms of the output folder: where what it holds stands in it, and its build files."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tinygen import __version__
 from tinygen.codegen.environment import environment
+from tinygen.codegen.linker import hot_code_lines
 from tinygen.codegen.quoting import cmake_arguments, make_value
-from tinygen.targets import Board
+from tinygen.planner.schedule.schedule import HotCode
+from tinygen.targets import Board, MemoryKind
 from tinygen.targets.isa import Isa
+
+_HOT_CODE = "{name}_hot_code.ld"  # what linker scripts include
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,8 @@ class _Form:
     files: Mapping[str, str]  # templates by path
     flags: Callable[[Iterable[str]], str] = cmake_arguments  # how the board's flags are written, where they are
     is_package: bool = True  # whether C lies as package managers want it, with one include path
+    places_code: bool = False  # whether the tool has a way of its own to put code into another memory
+    hot_code_files: Mapping[str, str] = field(default_factory=lambda: {_HOT_CODE: "hot_code.ld"})  # that say which
 
 
 class ProjectKind(StrEnum):
@@ -65,7 +71,9 @@ _FORMS = {
             "zephyr/module.yml": "zephyr/module.yml",
             "zephyr/Kconfig": "zephyr/Kconfig",
             "zephyr/CMakeLists.txt": "zephyr/CMakeLists.txt",
-        }
+        },
+        places_code=True,
+        hot_code_files={},
     ),
     ProjectKind.ARDUINO: _Form(
         {
@@ -75,7 +83,9 @@ _FORMS = {
     ),
     ProjectKind.PLATFORMIO: _Form({"library.json": "platformio/library.json"}),
     ProjectKind.ESP_IDF: _Form(
-        {"CMakeLists.txt": "esp-idf/CMakeLists.txt", "idf_component.yml": "esp-idf/idf_component.yml"}
+        {"CMakeLists.txt": "esp-idf/CMakeLists.txt", "idf_component.yml": "esp-idf/idf_component.yml"},
+        places_code=True,
+        hot_code_files={"linker.lf": "esp-idf/linker.lf"},
     ),
     ProjectKind.CMSIS_PACK: _Form(
         {"tinygen.{name}.pdsc": "cmsis-pack/pack.pdsc", "{name}.clayer.yml": "cmsis-pack/layer.clayer.yml"}
@@ -103,6 +113,7 @@ class Project:
     layout: FolderLayout
     networks: Sequence[str]  # names
     tested: Sequence[str]  # those that have a self-test
+    hot_code: HotCode | None = None  # kernels that lie in a memory of their own
 
     @property
     def version(self) -> str:
@@ -123,6 +134,23 @@ class Project:
     def sources(self) -> list[str]:
         """C files of the library."""
         return [file for file in self.files if file.endswith(".c")]
+
+    @property
+    def hot_sources(self) -> list[str]:
+        """Those with the kernels that lie in a memory of their own."""
+        files = () if self.hot_code is None else self.hot_code.files
+        return [source for source in self.sources if source.rpartition("/")[2].removesuffix(".c") in files]
+
+    @property
+    def hot_code_region(self) -> str:
+        """What Zephyr probably calls that memory: in names of regions nothing stands behind an underscore."""
+        assert self.hot_code is not None
+        return "RAM" if self.is_hot_code_in_main_ram else self.hot_code.memory.name.upper().replace("_", "")
+
+    @property
+    def is_hot_code_in_main_ram(self) -> bool:
+        """Whether it lies where data and stack do."""
+        return self.hot_code is not None and self.hot_code.memory == self.board.main_ram
 
     @property
     def headers(self) -> list[str]:
@@ -146,16 +174,36 @@ def render_project(project: Project, kind: ProjectKind) -> dict[str, str]:
     """The build files, by path: they make a library of all sources."""
     board = project.board
     context = {
-        "project": project,
-        "name": project.name,
-        "board": board,
+        **_context(project),
         "compiler": "cc" if board.is_host else board.toolset.compiler,
         "archiver": "ar" if board.is_host else board.toolset.archiver,
         "flags": kind.form.flags(board.flags if board.is_host else (*board.flags, *board.toolset.flags)),
     }
+    files = {**kind.form.files, **(kind.form.hot_code_files if project.hot_code else {})}
     return {
         path.format(name=project.name): environment().get_template(f"project/{template}.j2").render(context)
-        for path, template in kind.form.files.items()
+        for path, template in files.items()
+    }
+
+
+def placing(project: Project, kind: ProjectKind) -> str:
+    """How kernels get into the memory that is named for them, in Markdown; empty where none is."""
+    if project.hot_code is None:
+        return ""
+    template = f"{kind}/hot_code.md" if kind.form.places_code else "hot_code.md"
+    return environment().get_template(f"project/{template}.j2").render(_context(project)).strip()
+
+
+def _context(project: Project) -> dict[str, object]:  # what all templates print
+    code = project.hot_code
+    return {
+        "project": project,
+        "name": project.name,
+        "board": project.board,
+        "code": code,
+        "is_copied": code is not None and code.memory.kind is MemoryKind.RAM,
+        "lines": hot_code_lines(code),
+        "script": _HOT_CODE.format(name=project.name),
     }
 
 
