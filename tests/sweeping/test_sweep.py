@@ -215,15 +215,15 @@ def test_a_killed_worker_costs_nothing(tmp_path: Path) -> None:
         os.kill(killed[0], signal.SIGKILL)
 
     def models() -> Iterator[Given]:
-        """The cluster is there when it is asked for the second one."""
+        """The cluster is there when it is asked for the second one, and until it has the last."""
         yield content
         killer.start()
         yield damaged
+        killer.join()
         yield tmp_path / "missing.tflite"
 
     killer = Thread(target=kill_one)
     rows = sweep(models(), BOARDS[:2], kernels="portable", workers=1, cache=tmp_path / "cache")
-    killer.join()
     assert killed
     assert [{**row, "model": str(DIGITS)} for row in without_seconds(rows[:2])] == directly(2)
     assert [row["error_code"] for row in rows] == [0, 0, 3, 3, 2, 2]
