@@ -245,7 +245,7 @@ def rendered(planned: Compiled) -> Compiled:
 
 def _with_hot_code(compiled: Compiled, program_bytes: int = 0) -> Compiled:
     """The same plan with kernels in the memory that the options name for them."""
-    hot = hot_code_of([compiled], compiled.schedule.arenas, program_bytes)
+    hot = hot_code_of([compiled], compiled.trees, compiled.schedule.arenas, program_bytes)
     return compiled if hot is None else replace(compiled, schedule=replace(compiled.schedule, hot_code=hot))
 
 
@@ -463,14 +463,15 @@ def choose_library(options: Options) -> Library:
     return Library.CMSIS_NN if paths.cmsis_nn(options.cmsis_nn) else Library.PORTABLE
 
 
-def hot_code_of(members: Sequence[Compiled], arenas: Sequence[Arena], program_bytes: int = 0) -> HotCode | None:
+def hot_code_of(
+    members: Sequence[Compiled], trees: Sequence[SourceTree], arenas: Sequence[Arena], program_bytes: int = 0
+) -> HotCode | None:
     """Kernels of networks in one program, in whose memory are `arenas`, that lie in a memory of their own: the one that
-    the options of the first name. `program_bytes`: see `hot_code`."""
+    the options of the first name. `trees`: sources of all; `program_bytes`: see `hot_code`."""
     first = members[0]
     if first.options.hot_code is None:
         return None
     memory = memory_for_code(first.board, first.options.hot_code)
-    trees = tuple({tree.name: tree for member in members for tree in member.trees}.values())
     schedules = [member.schedule for member in members]
     return hot_code(memory, schedules, first.toolbox, trees, arenas, first.opt, program_bytes)
 

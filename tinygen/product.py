@@ -40,7 +40,7 @@ class JointModels:
     @cached_property
     def hot_code(self) -> HotCode | None:
         """Kernels of all networks that lie in a memory of their own, where the options name one."""
-        return hot_code_of(self.members, self.joint.arenas)
+        return hot_code_of(self.members, self.trees, self.joint.arenas)
 
     @property
     def const_bytes(self) -> int:

@@ -91,15 +91,15 @@ class Toolchain:
     def objects(self, sources: Sequence[SourceFile], include: Sequence[Path], flags: Sequence[str] = ()) -> list[Path]:
         """Object files of `sources`, in their order, called `<stem>.o`: each is compiled once for equal contents,
         headers, options and compiler, then cached."""
-        beside = {source.file.parent for source in sources}
-        common = {folder: self._fingerprint((), (*include, folder), flags) for folder in beside}
+        common = self._fingerprint((), include, flags)
+        beside = {folder: self._fingerprint((), (folder,), ()) for folder in {source.file.parent for source in sources}}
 
         def cached(source: SourceFile) -> Path:
             def build(object: Path) -> None:
                 self.compile([source.placed(object.parent)], include, flags, object.parent)
 
-            text = hashlib.sha256(source.text.encode()).hexdigest()[:16]
-            return cache.entry(f"objects/{common[source.file.parent]}-{text}/{source.stem}.o", build)
+            key = "\0".join((common, beside[source.file.parent], source.text))
+            return cache.entry(f"objects/{hashlib.sha256(key.encode()).hexdigest()[:24]}/{source.stem}.o", build)
 
         with ThreadPoolExecutor(_WORKERS) as pool:
             return list(pool.map(cached, sources))

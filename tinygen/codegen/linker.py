@@ -38,7 +38,7 @@ def linker_script(
     regions = _regions(board, ram_bytes, flash_bytes)
     hot_rams = [memory.name for memory in hot_memories(board) if memory.kind is MemoryKind.RAM]
     hot = hot_code if hot_code is not None and hot_code.files else None
-    is_copied = hot is not None and hot.memory.kind is MemoryKind.RAM
+    is_copied = hot is not None and hot.is_copied
     return (
         environment()
         .get_template("linker.ld.j2")
@@ -83,12 +83,12 @@ def _region(memory: Memory, limit: int | None) -> _Region:
 def _checks(board: Board, regions: list[_Region], hot_code: HotCode | None) -> list[_Check]:
     ends = {memory.name: _arena_end(memory) for memory in board.rams[1:]}
     ends[board.boot_memory.name] = ("vector table", "ADDR(.vectors) + SIZEOF(.vectors)")
-    if hot_code is not None and hot_code.memory.kind is MemoryKind.ROM:
+    if hot_code is not None and not hot_code.is_copied:
         ends[hot_code.memory.name] = ("hot code", f"ADDR({HOT_CODE}) + SIZEOF({HOT_CODE})")
     ends |= {memory.name: _hot_end(memory) for memory in hot_memories(board)}
     ends[board.code_memory.name] = ("code and constants", "LOADADDR(.data) + SIZEOF(.data)")
     ends[board.main_ram.name] = ("stack, data and arena", "tg_ram_end")
-    if hot_code is not None and hot_code.memory.kind is MemoryKind.RAM:
+    if hot_code is not None and hot_code.is_copied:
         what, end = ends[hot_code.memory.name]
         ends[hot_code.memory.name] = (f"hot code, {what}", end)
     return [_check(board, region, *ends[region.name]) for region in regions if region.name in ends]

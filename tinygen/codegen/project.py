@@ -9,7 +9,7 @@ from tinygen.codegen.environment import environment
 from tinygen.codegen.linker import hot_code_lines
 from tinygen.codegen.quoting import cmake_arguments, make_value
 from tinygen.planner.schedule.schedule import HotCode
-from tinygen.targets import Board, MemoryKind
+from tinygen.targets import Board
 from tinygen.targets.isa import Isa
 
 _HOT_CODE = "{name}_hot_code.ld"  # what linker scripts include
@@ -201,7 +201,7 @@ def _context(project: Project) -> dict[str, object]:  # what all templates print
         "name": project.name,
         "board": project.board,
         "code": code,
-        "is_copied": code is not None and code.memory.kind is MemoryKind.RAM,
+        "is_copied": code is not None and code.is_copied,
         "lines": hot_code_lines(code),
         "script": _HOT_CODE.format(name=project.name),
     }

@@ -28,9 +28,7 @@ from tinygen.report.document import json_text
 from tinygen.targets import Board, SoundKind, TimerKind
 
 _OWN = paths.RUNTIME_C / "mlperf"
-PROGRAM_BYTES = (
-    32 << 10
-)  # of main RAM that the programs take beside arena and stack, most of it for what a runner sends
+PROGRAM_BYTES = 32 << 10  # of main RAM beside arena and stack: most of it is for what a runner sends
 _QUANTIZE = "tg_quantize_f32_s8"
 _TIMERS = {TimerKind.MPS_FPGAIO: "mps_fpgaio.h", TimerKind.RISCV_MTIME: "riscv_mtime.h"}
 _START = ("run.c", "semihosting.c", "semihosting_call.c", "startup.c")

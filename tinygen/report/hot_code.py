@@ -57,19 +57,17 @@ class HotCodeGain(HotCodeSummary):
 
 def hot_code_summary(found: HotCode | None) -> HotCodeSummary | None:
     """None where no memory was named."""
-    if found is None:
-        return None
+    return None if found is None else _planned(found)
+
+
+def _planned(found: HotCode) -> HotCodeSummary:
     return HotCodeSummary(found.memory.name, found.files, found.bytes, found.room_bytes, found.share)
 
 
 def hot_code_gain(found: HotCode, measured: Bench, before: Bench | None) -> HotCodeGain:
     """What was measured with hot code and, where the board describes its flash, `before` without any."""
     return HotCodeGain(
-        memory=found.memory.name,
-        files=found.files,
-        estimated_bytes=found.bytes,
-        room_bytes=found.room_bytes,
-        share=found.share,
+        **vars(_planned(found)),
         code_bytes=measured.hot_code_bytes,
         cycles=None if before is None else measured.cycles_model,
         cycles_before=None if before is None else before.cycles_model,

@@ -12,7 +12,7 @@ from tinygen.ir.stream import State
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Table
 from tinygen.planner.schedule.solver import Solver
-from tinygen.targets.board import Board, Memory
+from tinygen.targets.board import Board, Memory, MemoryKind
 
 
 class BufferKind(Enum):
@@ -161,6 +161,11 @@ class HotCode:
     bytes: int  # at most, as it is estimated
     room_bytes: int  # that arenas and a program around the model leave
     share: float  # of the modelled instructions of all kernels
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether start-up code brings it to where it runs."""
+        return self.memory.kind is MemoryKind.RAM
 
     @property
     def percent(self) -> str:
