@@ -39,14 +39,17 @@ from tinygen.ir.graph import Graph, Op, Port
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Quant
 from tinygen.kernels.base import IN_CALL, Kernel, Library, Toolbox
+from tinygen.kernels.huffman import MOST_BITS, HuffmanCode
 from tinygen.kernels.native.convolution import direct_convolution
 from tinygen.kernels.native.expanded import EXPAND
 from tinygen.kernels.native.select import native_kernels
 from tinygen.kernels.native.winograd import tiled
 from tinygen.kernels.prices import BASES, OWN, table, table_file, table_name
 from tinygen.kernels.select import has_kernel, variants
+from tinygen.kernels.tinygen_c.compact import can_be_compact, matrix_of
+from tinygen.kernels.tinygen_c.huffman import huffman_layer
 from tinygen.kernels.tinygen_c.packed import packed_layers
-from tinygen.kernels.tinygen_c.squeezed import can_squeeze, squeezed_layer
+from tinygen.kernels.tinygen_c.squeezed import squeezed_layer
 from tinygen.kernels.work import Work, work
 from tinygen.ops.add import Add
 from tinygen.ops.clamp import Clamp
@@ -54,6 +57,7 @@ from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
+from tinygen.ops.weighted import Weighted
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import Compiled
 from tinygen.planner.cost.cost import FETCH, MEMMOVE, MEMMOVE_UP
@@ -158,13 +162,21 @@ def pairs_of_own(toolbox: Toolbox) -> list[Pair]:
     pairs = [(op, kernel) for op in native for kernel in native_kernels(op, _with_native_kernels(toolbox))]
     pairs += _transformed_in_call(native, toolbox.isa)
     pairs += [(op, packed_layers(op)[-1]) for op in plain if isinstance(op, Conv2D)]
-    pairs += [(op, squeezed_layer(op)) for op in layers_of_narrow_blocks() if can_squeeze(op)]
+    pairs += _packed(layers_of_narrow_blocks())
     library = replace(toolbox, has_native_kernels=False)
     others = (*plain, *real_layers(), *layers_of_narrow_weights())
     pairs += [(op, kernel) for op in others for kernel in variants(op, library) if kernel.is_own]
     for beside in (Library.PORTABLE, Library.CMSIS_NN):  # what only the other cannot do comes behind
         pairs += [pair for pair in _further(pairs, replace(library, library=beside)) if pair[1].is_own]
     return pairs
+
+
+def _packed(ops: Iterable[Op]) -> Iterator[Pair]:
+    """Layers whose weights are unpacked, which no plan takes but for the sake of flash."""
+    for op in ops:
+        if isinstance(op, Weighted) and can_be_compact(op):
+            yield op, squeezed_layer(op)
+            yield from ((op, huffman_layer(op, HuffmanCode(matrix_of(op), bits))) for bits in (9, MOST_BITS))
 
 
 def _transformed_in_call(ops: Iterable[Op], isa: Isa) -> Iterator[Pair]:

@@ -100,7 +100,8 @@ _OPERATORS_RUN = (
 )
 _ROWS_AS_THEY_COME = "tests/models/test_row_operators.py::test_a_fully_connected_layer_takes_rows_as_they_come"
 _SUMS = ("add_products", "add_channel_products", "scale_products", "sum_rows")
-_SQUEEZED = "fully_connected_squeezed"
+_PACKED = ("fully_connected_squeezed_s8", "fully_connected_huffman_s8")
+_PACKED_TEMPLATES = (*_PACKED, "compact_layer")
 _STATES = ("svdf", "lstm", "recurrent", "native_ring", "native_mve_ring")
 _PADDED = "tests/kernels/test_native_fences.py::test_padding_of_more_than_filters_reach"
 _RINGS = "tests/passes/test_ring_readers.py::test_item_17_rings_of_all_readers"
@@ -217,7 +218,7 @@ ROOMS = {
         needs_cmsis=True,
     ),
     "other templates": Room(
-        ("templates/ops/*.j2", *(f"!templates/ops/{name}*.j2" for name in (*_SUMS, *_STATES, _SQUEEZED))),
+        ("templates/ops/*.j2", *(f"!templates/ops/{name}*.j2" for name in (*_SUMS, *_STATES, *_PACKED_TEMPLATES))),
         (
             *_OPERATORS_RUN,
             "tests/models/test_slices.py::test_any_number_of_slices[narrow-2]",
@@ -231,12 +232,16 @@ ROOMS = {
     "packed constants": Room(
         (
             "tinygen/kernels/squeezing.py",
+            "tinygen/kernels/huffman.py",
+            "tinygen/kernels/tinygen_c/compact.py",
             "tinygen/kernels/tinygen_c/squeezed.py",
+            "tinygen/kernels/tinygen_c/huffman.py",
             "runtime_c/operators/tg_squeezed*.h",
-            f"runtime_c/operators/tg_{_SQUEEZED}_s8.c",
-            f"templates/ops/{_SQUEEZED}_s8.c.j2",
+            "runtime_c/operators/tg_huffman.h",
+            *(f"runtime_c/operators/tg_{name}.c" for name in _PACKED),
+            *(f"templates/ops/{name}.c.j2" for name in _PACKED_TEMPLATES),
         ),
-        ("tests/kernels/test_squeezed_weights.py",),
+        ("tests/kernels/test_squeezed_weights.py", "tests/kernels/test_huffman_weights.py"),
     ),
     "native C: products": _native(
         ("gemm.[ch]", "gemm_body.h", "gemm_dsp.h", "gemm_thumb2.h", "blocks.[ch]", "convolve.c", "arithmetic.h"),

@@ -161,8 +161,9 @@ class Options:
         True,
         either("auto", "off", is_listed=True),
         "--pack-constants",
-        help="Weights in fewer bits, the same values, which kernels unpack while they multiply: auto packs those of "
-        "fully connected layers and 1x1 convolutions where plans do not fit the flash otherwise, and takes longer.",
+        help="Weights in fewer bits or Huffman codes, the same values, which kernels unpack while they multiply: auto "
+        "packs those of fully connected layers and 1x1 convolutions where plans do not fit the flash otherwise, and "
+        "takes longer.",
         panel=HelpPanel.PLAN,
     )
     hot_code: str | None = option(

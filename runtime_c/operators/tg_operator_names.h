@@ -90,6 +90,7 @@
 #define tg_filter_bank_root TG_V(filter_bank_root)
 #define tg_floor_f32 TG_V(floor_f32)
 #define tg_fully_connected_coded_f32 TG_V(fully_connected_coded_f32)
+#define tg_fully_connected_huffman_s8 TG_V(fully_connected_huffman_s8)
 #define tg_fully_connected_listed_f32 TG_V(fully_connected_listed_f32)
 #define tg_fully_connected_listed_s8 TG_V(fully_connected_listed_s8)
 #define tg_fully_connected_squeezed_s8 TG_V(fully_connected_squeezed_s8)

@@ -13,9 +13,11 @@ from tests.support.graphs import GraphBuilder
 from tinygen.ir.graph import Graph, Op
 from tinygen.kernels import select as by_rank
 from tinygen.kernels.base import (
+    HUFFMAN,
     IN_CALL,
-    PACKED,
     PLAIN,
+    SHORTEST,
+    SQUEEZED,
     Kernel,
     Library,
     ListingCache,
@@ -62,7 +64,7 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "has_native_kernels": (False, True),
     "chooses_by_cost": (False, True),
     "tallest_tile": (0, 2, 4),
-    "growths": (IN_CALL, 0, PLAIN, PACKED),  # of all weights
+    "growths": (IN_CALL, 0, PLAIN, SQUEEZED, HUFFMAN, SHORTEST),  # of all weights
     "packs_constants": (False, True),
     "flash_price": (0.0, 1.0),
     "most_constants": (None, 1000),

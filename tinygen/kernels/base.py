@@ -32,8 +32,11 @@ class Objective(Enum):
 
 
 PLAIN = -1  # growth of weights that stand in flash as the library's kernels read them
-PACKED = -2  # of those that stand there in fewer bits
-IN_CALL = -3  # of filters that stand there as they are, and are transformed for tiles of Winograd's method in the call
+SQUEEZED = -2  # of those that stand there in the bits that blocks of them need
+HUFFMAN = -3  # of those that stand there in the Huffman code that is decoded fastest
+SHORTEST = -4  # of those that stand there in the shortest one
+PACKED = frozenset({SQUEEZED, HUFFMAN, SHORTEST})  # of those that kernels unpack
+IN_CALL = -5  # of filters that stand there as they are, and are transformed for tiles of Winograd's method in the call
 
 
 class Planned(Protocol):
@@ -80,7 +83,7 @@ class Toolbox:
     tallest_tile: int = 0  # rows of outputs for Winograd's method; tall ones take more flash, 0 is without
     growths: tuple[
         tuple[Tensor | Source, int], ...
-    ] = ()  # by the weights of layers, or where others stand, that have their own, `PLAIN`, `PACKED` and `IN_CALL` too
+    ] = ()  # by the weights of layers, or where others stand, that have their own, which may be none of a tile's
     flash_price: float = 0.0  # instructions that a byte of constants is worth; 0: flash is not exchanged for time
     most_constants: int | None = None  # bytes, for which plans exchange more time where there is a price
     packs_constants: bool = False  # weights may be packed where they do not fit the flash otherwise
@@ -99,7 +102,7 @@ class Toolbox:
     @property
     def of_library(self) -> "Toolbox":
         """Without kernels of tinygen's own, but for those of packed weights: a choice among fewer."""
-        packed = tuple(growth for growth in self.growths if growth[1] == PACKED)
+        packed = tuple(growth for growth in self.growths if growth[1] in PACKED)
         return replace(self, has_native_kernels=False, chooses_by_cost=False, tallest_tile=0, growths=packed)
 
     @property
@@ -109,7 +112,8 @@ class Toolbox:
 
     def tallest_tile_of(self, weights: Tensor | Source) -> int:
         """Rows of outputs for Winograd's method with these weights, or of what stands there without any; `PLAIN` for
-        the library's kernels alone, `PACKED` for those that unpack them, `IN_CALL` for those that transform them."""
+        the library's kernels alone, one of `PACKED` for those that unpack them, `IN_CALL` for those that transform
+        them."""
         return self._tallest_tiles.get(weights, self.tallest_tile)
 
     @cached_property

@@ -1,12 +1,12 @@
 """The kernels of each operator: the tables that stand beside them, as one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from tinygen.ir.graph import Op
 from tinygen.ir.types import DType
 from tinygen.kernels import engine
-from tinygen.kernels.base import PACKED, Kernel, Lowering, Lowerings, Toolbox, united
+from tinygen.kernels.base import HUFFMAN, SHORTEST, SQUEEZED, Kernel, Lowering, Lowerings, Toolbox, united
 from tinygen.kernels.cmsis_nn import (
     addition,
     batch_matmul,
@@ -28,6 +28,7 @@ from tinygen.kernels.cmsis_nn import (
 from tinygen.kernels.float32.select import FLOAT_LOWERINGS
 from tinygen.kernels.int16.select import INT16_LOWERINGS
 from tinygen.kernels.native.select import is_plain_int8, native_kernels, told_by
+from tinygen.kernels.prices import faster_or_smaller
 from tinygen.kernels.tinygen_c import (
     choice,
     control,
@@ -50,7 +51,9 @@ from tinygen.kernels.tinygen_c import (
     strided_copy,
     unsigned_pooling,
 )
-from tinygen.kernels.tinygen_c.squeezed import can_squeeze, squeezed_layer
+from tinygen.kernels.tinygen_c.compact import can_be_compact
+from tinygen.kernels.tinygen_c.huffman import huffman_layers
+from tinygen.kernels.tinygen_c.squeezed import squeezed_layer
 from tinygen.kernels.without_scratch import without_scratch
 from tinygen.ops.rescale import Rescale
 
@@ -108,8 +111,13 @@ def _lowering(op: Op) -> Lowering | None:
 
 
 def can_pack(op: Op) -> bool:
-    """Whether a kernel unpacks its weights, which no goal but little flash asks for."""
-    return can_squeeze(op) and is_plain_int8(op)
+    """Whether kernels unpack its weights, which no goal but little flash asks for."""
+    return can_be_compact(op) and is_plain_int8(op)
+
+
+def is_packed(op: Op, toolbox: Toolbox) -> bool:
+    """Whether kernels unpack its weights where they are chosen from that toolbox."""
+    return _packing(op, toolbox) is not None
 
 
 def variants(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
@@ -117,9 +125,9 @@ def variants(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
 
     KeyError for operators that only move or rename memory.
     """
-    if _is_packed(op, toolbox):
-        return (squeezed_layer(op),)
     once = toolbox.listing_cache.once
+    if packing := _packing(op, toolbox):
+        return once((op, packing, toolbox.isa, toolbox.has_thumb2), partial(_PACKED_LAYERS[packing], op, toolbox))
     others = once((op, toolbox.of_library_depends_on), partial(_others, op, toolbox))
     if not toolbox.has_native_kernels:
         return others
@@ -142,8 +150,18 @@ def _others(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     return others
 
 
-def _is_packed(op: Op, toolbox: Toolbox) -> bool:
-    return any(toolbox.tallest_tile_of(operand) == PACKED for operand in op.operands) and can_pack(op)
+_PACKED_LAYERS: dict[int, Callable[[Op, Toolbox], tuple[Kernel, ...]]] = {
+    SQUEEZED: lambda op, _: (squeezed_layer(op),),
+    HUFFMAN: lambda op, toolbox: faster_or_smaller(op, huffman_layers(op), toolbox),
+    SHORTEST: lambda op, _: huffman_layers(op),
+}
+
+
+def _packing(op: Op, toolbox: Toolbox) -> int | None:
+    """How its weights are packed, if they are."""
+    growths = (toolbox.tallest_tile_of(operand) for operand in op.operands)
+    packing = next((growth for growth in growths if growth in _PACKED_LAYERS), None)
+    return packing if packing and can_pack(op) else None
 
 
 def select(op: Op, toolbox: Toolbox, scratch_bytes: int | None = None) -> Kernel:

@@ -95,7 +95,7 @@ def may_be_tiled(op: Op) -> bool:
 
 def _stays_plain(op: Op, toolbox: Toolbox) -> bool:
     """Whether the library's kernels run it, as these read its weights in flash."""
-    return bool(toolbox.growths) and toolbox.tallest_tile_of(told_by(op)) in (PLAIN, PACKED)
+    return bool(toolbox.growths) and toolbox.tallest_tile_of(told_by(op)) in {PLAIN, *PACKED}
 
 
 def is_plain_int8(op: Op) -> bool:

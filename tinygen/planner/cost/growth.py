@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.tensor import Tensor
-from tinygen.kernels.base import IN_CALL, PACKED, PLAIN, Objective, Table, Toolbox
+from tinygen.kernels.base import HUFFMAN, IN_CALL, PACKED, PLAIN, SHORTEST, SQUEEZED, Objective, Table, Toolbox
 from tinygen.kernels.native.select import may_be_tiled, told_by
 from tinygen.kernels.select import can_pack, has_kernel
 from tinygen.planner.cost.choice import instructions, select
@@ -29,6 +29,7 @@ from tinygen.planner.schedule.schedule import Schedule
 TILES = (4, 2, 1, 0)  # rows of outputs for Winograd's method
 PLAIN_SHARE = 0.10  # of the plain constants, that a percent of time may cost where nothing else is said
 _MOST_POINTS = 1024  # that are kept: of those in one of so many steps of the limit the fastest
+_BY_MEMORY = (Objective.RAM, Objective.BALANCED, Objective.TIME)
 _MOST_PLANS = 3  # of some small weights and some large ones, before all are small: estimates are of whole tensors
 
 
@@ -36,7 +37,7 @@ _MOST_PLANS = 3  # of some small weights and some large ones, before all are sma
 class _Way:
     """How a layer's weights may stand in flash."""
 
-    growth: int  # rows of a tile, `IN_CALL`, `PLAIN` or `PACKED`
+    growth: int  # rows of a tile, `IN_CALL`, `PLAIN` or one of `PACKED`
     bytes: int
     instructions: float
     functions: frozenset[str]  # of its kernels
@@ -138,15 +139,29 @@ def planned_within(
             planned[tools] = plan(tools)
         return planned[tools]
 
-    fitting: list[tuple[Toolbox, Schedule]] = []
-    for growths in _all_growths(toolbox):
-        shrinking = (_smaller(flash, ops, start, growths, planning) for start in _starts(toolbox))
-        fitting += islice((way for way in chain.from_iterable(shrinking) if flash.holds(*way)), 1)
-    if fitting:
-        return min(fitting, key=lambda way: _worth(*way))
+    goals = _goals(toolbox)
+    for goal in goals:
+        fitting: list[tuple[Toolbox, Schedule]] = []
+        for growths in _all_growths(toolbox):
+            starts = (replace(start, objective=goal) for start in _starts(toolbox))
+            shrinking = (_smaller(flash, ops, start, growths, planning) for start in starts)
+            fitting += islice((way for way in chain.from_iterable(shrinking) if flash.holds(*way)), 1)
+        ways = [(replace(tools, objective=toolbox.objective), schedule) for tools, schedule in fitting]
+        if ways:
+            return min(ways, key=lambda way: _worth(*way))
     if toolbox.packs_constants:
-        planning(_smallest(ops, _starts(toolbox)[-1]))
-    return min(planned.items(), key=lambda way: const_bytes(way[1]) + flash.beside(way[1], way[0]))
+        for goal in goals:
+            planning(replace(_smallest(ops, _starts(toolbox)[-1]), objective=goal))
+    found, schedule = min(planned.items(), key=lambda way: const_bytes(way[1]) + flash.beside(way[1], way[0]))
+    return replace(found, objective=toolbox.objective), schedule
+
+
+def _goals(toolbox: Toolbox) -> tuple[Objective, ...]:
+    """By which plans are made until some fit: codes are longer where their tables are to be small, so that what does
+    not fit may do so where memory counts for less."""
+    if not toolbox.packs_constants or toolbox.objective not in _BY_MEMORY:
+        return (toolbox.objective,)
+    return _BY_MEMORY[_BY_MEMORY.index(toolbox.objective) :]
 
 
 @dataclass(frozen=True)
@@ -184,7 +199,7 @@ def _starts(toolbox: Toolbox) -> tuple[Toolbox, ...]:
 def _all_growths(toolbox: Toolbox) -> tuple[tuple[int, ...], ...]:
     """The tallest tile first; then the same with packed weights, whose code may take more than they leave."""
     plain = _native_growths(toolbox) + (PLAIN,) * toolbox.chooses_by_cost
-    return (plain, (*plain, PACKED)) if toolbox.packs_constants else (plain,)
+    return (plain, (*plain, SQUEEZED, HUFFMAN, SHORTEST)) if toolbox.packs_constants else (plain,)
 
 
 def _native_growths(toolbox: Toolbox) -> tuple[int, ...]:
@@ -266,9 +281,9 @@ def _ways(told: Tensor | Source, users: Sequence[Op], toolbox: Toolbox, growths:
     standing = toolbox.tallest_tile_of(told)
     can_be_packed, can_be_tiled = all(map(can_pack, users)), any(map(may_be_tiled, users))
     for growth in _from(growths, standing):
-        if growth == PACKED and not can_be_packed:
+        if growth in PACKED and not can_be_packed:
             continue
-        if growth not in (standing, PLAIN, PACKED) and not can_be_tiled:
+        if growth not in {standing, PLAIN, *PACKED} and not can_be_tiled:
             continue
         tools = replace(toolbox, growths=((told, growth),))
         kernels = [select(op, tools) for op in users]

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel
+from tinygen.kernels.select import is_packed
 from tinygen.planner.chains.passes import Passes
 from tinygen.planner.chains.row_bounds import RowBounds, height_of
 from tinygen.planner.chains.segment import Segment, crossing_bytes, passes_over, sliced_chain_of
@@ -24,6 +25,7 @@ class SketchFinder:
         """Of chains that multiply again only those that do no more of that than so many multiplications."""
         network = found.network
         self._most_macs = extra_macs
+        self._toolbox = found.toolbox
         self._work = found.work
         self._known = found.known
         self._network = network
@@ -80,11 +82,11 @@ class SketchFinder:
         """Calls in more and more slices, before these are looked at, where these take clearly fewer bytes, and the
         fewest of all: each slice has a description in flash.
 
-        None of them where the calls cannot run in slices.
+        None of them where the calls cannot run in slices, or have packed weights: slices of these would stand unpacked.
         """
         chain = sliced_chain_of(self._network, segment.first, segment.end)
         found: list[Edge] = []
-        if chain is None:
+        if chain is None or any(is_packed(op, self._toolbox) for op in self._kernels.ops(segment)):
             return found
         bounds = SliceBounds.of(self._kernels.frugal, segment, chain, self.crossing_bytes(segment))
         sizes = {count: bounds.bytes(count) for count in chain.counts}
