@@ -152,9 +152,14 @@ def _others(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
 
 _PACKED_LAYERS: dict[int, Callable[[Op, Toolbox], tuple[Kernel, ...]]] = {
     SQUEEZED: lambda op, _: (squeezed_layer(op),),
-    HUFFMAN: lambda op, toolbox: faster_or_smaller(op, huffman_layers(op), toolbox),
-    SHORTEST: lambda op, _: huffman_layers(op),
+    HUFFMAN: lambda op, toolbox: faster_or_smaller(op, _huffman_layers(op, toolbox), toolbox),
+    SHORTEST: lambda op, toolbox: _huffman_layers(op, toolbox),
 }
+
+
+def _huffman_layers(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
+    """Whose codes are found once for both ways to list them."""
+    return toolbox.listing_cache.once((op, huffman_layers), partial(huffman_layers, op))
 
 
 def _packing(op: Op, toolbox: Toolbox) -> int | None:
