@@ -93,25 +93,25 @@ static void multiply_all(const struct tg_native_convolve_runs *layer, const stru
 void tg_native_run_by_run(const struct tg_native_convolve_runs *layer, const int8_t *input, int8_t *output,
     void *scratch, tg_native_multiply_runs *multiply)
 {
-    int32_t only = 0; /* offset of a single run: that of gathered elements stays */
+    int32_t only = 0; /* offset of a single run */
     int32_t *const offsets = layer->runs > 1 ? scratch : &only;
     int8_t *const bytes = layer->runs > 1 ? (int8_t *)(offsets + layer->runs) : scratch;
-    int8_t *const first = output;
+    struct tg_native_runs runs = {
+        bytes, bytes, layer->runs > 1 ? offsets : NULL, layer->runs > 1 ? layer->runs : 1, layer->quads};
 
     if (layer->padding > 0) {
         memset(bytes, layer->zero_point, (size_t)layer->padding);
     }
     for (int32_t batch = 0; batch < layer->batches; batch++) {
-        const struct tg_native_runs runs = {
-            layer->runs > 0 ? input : bytes, bytes, offsets, layer->runs > 0 ? layer->runs : 1, layer->quads};
         for (int32_t y = 0; y < layer->output_height; y++) {
             for (int32_t x = 0; x < layer->output_width; x++) {
                 const int32_t top = y * layer->stride_height - layer->pad_top;
                 const int32_t left = x * layer->stride_width - layer->pad_left;
                 if (layer->runs > 0) {
                     find_runs(layer, top, left, offsets);
-                } else {
-                    gather(layer, input, top, left, bytes);
+                    runs.input = only < 0 ? runs.padding : input + only;
+                } else { /* at `runs.input`, which is where scratch begins */
+                    gather(layer, input, top, left, scratch);
                 }
                 multiply_all(layer, &runs, multiply, output);
                 output += layer->channels;
@@ -119,5 +119,6 @@ void tg_native_run_by_run(const struct tg_native_convolve_runs *layer, const int
         }
         input += layer->input_height * layer->input_width * layer->depth;
     }
-    tg_native_clamp_s8(first, (int32_t)(output - first), layer->min, layer->max);
+    const int32_t outputs = layer->batches * layer->output_height * layer->output_width * layer->channels;
+    tg_native_clamp_s8(output - outputs, outputs, layer->min, layer->max);
 }

@@ -19,8 +19,9 @@
  * r2 - r9   sums of 8 channels         r10, r11  two elements each
  * r12, lr   weights, as in tg_native_gemv_body.h
  *
- * Frame: [sp] next offset, [sp, 4] end of the part of a run that is a multiple of 16 elements, [sp, 8] end of all of it,
- *        [sp, 12] output, [sp, 16] end of the outputs, [sp, 20] runs, [sp, 24] end of the offsets
+ * Frame: [sp] next offset, [sp, 4] end of the offsets, [sp, 8] the only run, 0 where there are several,
+ *        [sp, 12] end of the part of a run that is a multiple of 16 elements, [sp, 16] end of all of it,
+ *        [sp, 20] output, [sp, 24] end of the outputs, [sp, 28] runs
  */
 
 #define TG_RUNS_VALUES                                                                                                 \
@@ -45,21 +46,33 @@
     {                                                                                                                  \
         __asm volatile(                                                                                                \
             "push   {r4-r11, lr}                     \n"                                                               \
-            "sub    sp, #28                          \n"                                                               \
+            "sub    sp, #32                          \n"                                                               \
             "add    r4, r3, r2, lsl #3               \n"                                                               \
-            "strd   r3, r4, [sp, #12]                \n"                                                               \
-            "str    r1, [sp, #20]                    \n"                                                               \
+            "strd   r3, r4, [sp, #20]                \n"                                                               \
+            "str    r1, [sp, #28]                    \n"                                                               \
             "ldrd   r4, r5, [r1, #8]                 \n" /* offsets, how many */                                       \
             "add    r5, r4, r5, lsl #2               \n"                                                               \
-            "str    r5, [sp, #24]                    \n"                                                               \
+            "strd   r5, r5, [sp]                     \n" /* none is left of those of an only run */                    \
+            "ldr    r10, [r1]                        \n"                                                               \
+            "ldr    r12, [r1, #16]                   \n"                                                               \
+            "lsr    r11, r12, #2                     \n"                                                               \
+            "add    r11, r10, r11, lsl #4            \n"                                                               \
+            "add    r12, r10, r12, lsl #2            \n"                                                               \
+            "strd   r11, r12, [sp, #12]              \n"                                                               \
+            "cmp    r4, #0                           \n"                                                               \
+            "it     ne                               \n"                                                               \
+            "movne  r10, #0                          \n"                                                               \
+            "str    r10, [sp, #8]                    \n"                                                               \
             "1:                                      \n" /* a group of channels */                                     \
             "ldm    r0!, {r2-r9}                     \n"                                                               \
-            "ldr    r12, [sp, #20]                   \n"                                                               \
+            "ldrd   r1, r10, [sp, #8]                \n"                                                               \
+            "cbnz   r1, 7f                           \n"                                                               \
+            "ldr    r12, [sp, #28]                   \n"                                                               \
             "ldr    r12, [r12, #8]                   \n"                                                               \
-            "6:                                      \n" /* a run */                                                   \
+            "6:                                      \n" /* one run of several */                                      \
             "ldr    r1, [r12], #4                    \n"                                                               \
             "str    r12, [sp]                        \n"                                                               \
-            "ldr    r12, [sp, #20]                   \n"                                                               \
+            "ldr    r12, [sp, #28]                   \n"                                                               \
             "ldrd   r10, r11, [r12]                  \n"                                                               \
             "cmp    r1, #0                           \n"                                                               \
             "ite    ge                               \n"                                                               \
@@ -69,35 +82,35 @@
             "lsr    r10, r12, #2                     \n"                                                               \
             "add    r10, r1, r10, lsl #4             \n"                                                               \
             "add    r11, r1, r12, lsl #2             \n"                                                               \
-            "strd   r10, r11, [sp, #4]               \n"                                                               \
+            "strd   r10, r11, [sp, #12]              \n"                                                               \
+            "7:                                      \n"                                                               \
             "cmp    r1, r10                          \n"                                                               \
             "beq    3f                               \n"                                                               \
             "2:                                      \n" /* 16 elements */                                             \
             FOUR FOUR FOUR FOUR                                                                                        \
-            "ldr    r12, [sp, #4]                    \n"                                                               \
+            "ldr    r12, [sp, #12]                   \n"                                                               \
             "cmp    r1, r12                          \n"                                                               \
             "bne    2b                               \n"                                                               \
             "3:                                      \n"                                                               \
-            "ldr    r12, [sp, #8]                    \n"                                                               \
+            "ldr    r12, [sp, #16]                   \n"                                                               \
             "cmp    r1, r12                          \n"                                                               \
             "beq    5f                               \n"                                                               \
             "4:                                      \n" /* 4 of the rest */                                           \
             FOUR                                                                                                       \
-            "ldr    r12, [sp, #8]                    \n"                                                               \
+            "ldr    r12, [sp, #16]                   \n"                                                               \
             "cmp    r1, r12                          \n"                                                               \
             "bne    4b                               \n"                                                               \
             "5:                                      \n"                                                               \
-            "ldr    r12, [sp]                        \n"                                                               \
-            "ldr    lr, [sp, #24]                    \n"                                                               \
+            "ldrd   r12, lr, [sp]                    \n"                                                               \
             "cmp    r12, lr                          \n"                                                               \
             "bne    6b                               \n"                                                               \
-            "ldr    lr, [sp, #12]                    \n"                                                               \
+            "ldr    lr, [sp, #20]                    \n"                                                               \
             OUTPUTS                                                                                                    \
-            "str    lr, [sp, #12]                    \n"                                                               \
-            "ldr    r12, [sp, #16]                   \n"                                                               \
+            "str    lr, [sp, #20]                    \n"                                                               \
+            "ldr    r12, [sp, #24]                   \n"                                                               \
             "cmp    lr, r12                          \n"                                                               \
             "bne    1b                               \n"                                                               \
-            "add    sp, #28                          \n"                                                               \
+            "add    sp, #32                          \n"                                                               \
             "pop    {r4-r11, pc}                     \n");                                                             \
     }
 
@@ -117,7 +130,7 @@ struct tg_two_channels {
 
 static inline const int8_t *tg_run_at(const struct tg_native_runs *runs, int32_t index)
 {
-    const int32_t offset = runs->offsets[index];
+    const int32_t offset = runs->offsets != NULL ? runs->offsets[index] : 0;
     return offset < 0 ? runs->padding : runs->input + offset;
 }
 

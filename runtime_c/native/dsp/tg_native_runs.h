@@ -16,9 +16,9 @@
 
 /** What lies under a filter. The assembly knows where the members are. */
 struct tg_native_runs {
-    const int8_t *input;
+    const int8_t *input;    /**< where there is one run, that run */
     const int8_t *padding;  /**< a run of it, where some offset says so */
-    const int32_t *offsets; /**< of each run in the input, in bytes */
+    const int32_t *offsets; /**< of each run in the input, in bytes; NULL where there is one */
     int32_t count;          /**< of runs, at least 1 */
     int32_t quads;          /**< of a run: bytes / 4, at least 1 */
 };

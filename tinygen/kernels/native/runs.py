@@ -93,7 +93,7 @@ class NativeConvolveRunsS8(NativeKernel):
         return UNITS if self.form.output[:3] == (1, 1, 1) else None
 
     def work(self, op: Op, rows: int | None = None, columns: int | None = None) -> Work:
-        """Pixel by pixel; run: pieces of the input that a group of channels is multiplied with."""
+        """Pixel by pixel; run: pieces of the input that a group of channels is multiplied with, where not one."""
         pixels = Extent.of(op, rows, columns).pixels
         channels, height, width, depth = self.form.filters
         groups, elements = pixels * -(-channels // UNITS), -(-height * width * depth // _WORD) * _WORD
@@ -104,7 +104,7 @@ class NativeConvolveRunsS8(NativeKernel):
             tap=pixels * (self.reading.count or height),
             operand=0 if self.reading.count else pixels * elements,
             start=groups,
-            run=groups * max(self.reading.count, 1),
+            run=groups * self.reading.count if self.reading.count > 1 else 0,
             output=pixels * channels,
             mac=groups * elements * UNITS,
             clamped=clamped(op, rows, columns),
