@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from benchmarks.calibration_operators import (
     convolutions_for_tiles,
+    convolutions_for_tiles_at_stride_2,
     filters_of_one_line,
     layers_of_narrow_blocks,
     layers_of_narrow_weights,
@@ -58,6 +59,7 @@ from tinygen.ops.depthwise_conv2d import DepthwiseConv2D
 from tinygen.ops.fully_connected import FullyConnected
 from tinygen.ops.pool2d import AveragePool2D, MaxPool2D
 from tinygen.ops.weighted import Weighted
+from tinygen.ops.window import UNIT
 from tinygen.options import Kernels, Options
 from tinygen.pipeline import Compiled
 from tinygen.planner.cost.cost import FETCH, MEMMOVE, MEMMOVE_UP
@@ -160,7 +162,7 @@ def pairs_of_own(toolbox: Toolbox) -> list[Pair]:
     further = rows_within_images(), layers_of_small_weights(), convolutions_for_tiles(), filters_of_one_line()
     native = list(_in_all_forms((*plain, *chain.from_iterable(further))))
     pairs = [(op, kernel) for op in native for kernel in native_kernels(op, _with_native_kernels(toolbox))]
-    pairs += _transformed_in_call(native, toolbox.isa)
+    pairs += _in_tiles((*native, *convolutions_for_tiles_at_stride_2()), toolbox.isa)
     pairs += [(op, packed_layers(op)[-1]) for op in plain if isinstance(op, Conv2D)]
     pairs += _packed(layers_of_narrow_blocks())
     library = replace(toolbox, has_native_kernels=False)
@@ -179,12 +181,14 @@ def _packed(ops: Iterable[Op]) -> Iterator[Pair]:
             yield from ((op, huffman_layer(op, HuffmanCode(matrix_of(op), bits))) for bits in (9, MOST_BITS))
 
 
-def _transformed_in_call(ops: Iterable[Op], isa: Isa) -> Iterator[Pair]:
-    """Convolutions in tiles whose filters stand in flash as they are, which no plan takes but for the sake of flash."""
+def _in_tiles(ops: Iterable[Op], isa: Isa) -> Iterator[Pair]:
+    """Convolutions in tiles that plans seldom take: those at stride 2, of layers as large as those of networks, and
+    those whose filters stand in flash as they are, for the sake of which they are taken."""
     for op in ops:
         direct = direct_convolution(op, isa) if isinstance(op, Conv2D) and isa is not Isa.MVE else None
         if isinstance(op, Conv2D) and direct is not None:
-            yield from ((op, kernel) for kernel in tiled(op, direct, IN_CALL, isa))
+            growth = IN_CALL if op.stride == UNIT else _TALLEST_TILE
+            yield from ((op, kernel) for kernel in tiled(op, direct, growth, isa))
 
 
 def _further(pairs: Sequence[Pair], toolbox: Toolbox) -> Iterator[Pair]:

@@ -31,6 +31,7 @@ from tinygen.ops.window import HW, NO_PADDING, UNIT, PaddingMode, Window, paddin
 _ACTIVATION = Quant((0.05,), (-3,))
 _PROBABILITY = Quant((1.0 / 256,), (-128,))
 _MOST_MACS = 300_000
+_MOST_STRIDED_MACS = 2_000_000
 _SCALE = 0.02  # of levels of real numbers
 _MOST_REAL_MACS = 50_000  # without a float unit each takes some 100 instructions
 _CHANNELS = (4, 8, 16, 24, 32, 48, 64, 96, 128, 256)
@@ -115,6 +116,12 @@ def convolutions_for_tiles() -> tuple[Op, ...]:
     return tuple(_named(op, index) for index, op in enumerate(_drawn(families)))
 
 
+def convolutions_for_tiles_at_stride_2() -> tuple[Op, ...]:
+    """The same at stride 2, where they pay in layers of many channels."""
+    families: tuple[tuple[int, Callable[[Random], Op]], ...] = ((24, _convolution_for_tiles_at_stride_2),)
+    return tuple(_named(op, index) for index, op in enumerate(_drawn(families, _MOST_STRIDED_MACS)))
+
+
 def filters_of_one_line() -> tuple[Op, ...]:
     """Depthwise convolutions along one axis."""
     families: tuple[tuple[int, Callable[[Random], Op]], ...] = ((60, _depthwise_of_one_line),)
@@ -129,6 +136,11 @@ def _depthwise_of_one_line(random: Random) -> Op:
 def _convolution_for_tiles(random: Random) -> Op:
     input = _tensor((1, random.choice((1, 2, 4, 6, 8)), random.choice((4, 6, 8, 16, 20)), random.choice(_TILED)))
     return _convolution_of(random.choice(_TILED), input, HW(3, 3), 1)
+
+
+def _convolution_for_tiles_at_stride_2(random: Random) -> Op:
+    input = _tensor((1, *(random.choice((3, 7, 8, 16, 24, 32)) for _ in range(2)), random.choice(_TILED)))
+    return _convolution_of(random.choice(_TILED), input, HW(3, 3), 2)
 
 
 def real_layers() -> tuple[Op, ...]:

@@ -37,10 +37,15 @@ TWINS = ("convolution", "edge_convolution")  # families that have layers for two
 TWIN_UNITS = ("fully_connected", "edge_fully_connected")  # for two units
 FEWEST_BY_RUNS = 0.5  # of the layers: these ask for four channels of the output
 FEWEST_NATIVE = 0.6  # of the layers: others have factors or sizes that the native kernels leave to CMSIS-NN
+_AT_STRIDE = {1: "", 2: "_stride2"}
 IN_TILES = [
-    *(pytest.param(method, "small_filters", id=method.name) for method in METHODS),
+    *(pytest.param(method, f"small_filters{_AT_STRIDE[method.stride]}", id=method.name) for method in METHODS),
     # Rows of tiles have no edge of their own: short requantization takes no sums that are too large for them.
-    *(pytest.param(method, "edge_convolution", id=f"{method.name}-edge") for method in METHODS if method.rows > 1),
+    *(
+        pytest.param(method, f"edge_convolution{_AT_STRIDE[method.stride]}", id=f"{method.name}-edge")
+        for method in METHODS
+        if method.rows > 1
+    ),
     pytest.param(METHODS[0], "edge_tiles", id=f"{METHODS[0].name}-ends"),
 ]
 TARGETS = [

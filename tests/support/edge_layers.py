@@ -25,7 +25,12 @@ _TRANSFORMED = (  # rows of B' of tiles of 4x4
 _OUTPUT_AT_EDGE = 64  # steps from the zero point, so that a sum that wraps is seen
 
 
-def edge_convolution(model: OperatorModel) -> None:
+def edge_convolution_stride2(model: OperatorModel) -> None:
+    """The same at stride 2."""
+    edge_convolution(model, 2)
+
+
+def edge_convolution(model: OperatorModel, stride: int = 1) -> None:
     """CONV_2D of 3x3 or 1x1 whose largest sums lie at an edge, on inputs that give both ends of them."""
     rng = model.rng
     depth, side = int(rng.choice(_DEPTHS)), int(rng.choice((3, 3, 1)))
@@ -37,9 +42,10 @@ def edge_convolution(model: OperatorModel) -> None:
     model.values[-1][0] = _halves(signs, height, width)
     model.values[-1][1] = rng.choice(np.array([-128, 127], np.int8), (height, width, depth))
     lost = 0 if padding == SAME else side - 1
+    rows, columns = (-(-(size - lost) // stride) for size in (height, width))
     operands, settings = _layer(model, x, weights, axis=0), _settings(rng, padding)
-    y = model.output(2, height - lost, width - lost, channels, scale=1.0, zero_point=random_zero_point(rng))
-    model.writer.operator("CONV_2D", operands, [y], **settings)
+    y = model.output(2, rows, columns, channels, scale=1.0, zero_point=random_zero_point(rng))
+    model.writer.operator("CONV_2D", operands, [y], **settings | {"stride_h": stride, "stride_w": stride})
 
 
 def edge_tiles(model: OperatorModel) -> None:

@@ -9,7 +9,13 @@ from unittest.mock import patch
 import numpy as np
 
 from tests.support.batches import stacked
-from tests.support.edge_layers import edge_convolution, edge_depthwise, edge_fully_connected, edge_tiles
+from tests.support.edge_layers import (
+    edge_convolution,
+    edge_convolution_stride2,
+    edge_depthwise,
+    edge_fully_connected,
+    edge_tiles,
+)
 from tests.support.fences import fenced_offsets, run, watched
 from tests.support.operator_models import SAME, VALID, OperatorModel, Rng, random_zero_point
 from tests.support.reference import evaluate
@@ -68,6 +74,16 @@ def small_filters(model: OperatorModel) -> None:
         height, width = (int(n) for n in rng.integers(2, 16, 2))
         depth, channels = int(rng.choice(_SIZES[3:])), int(rng.choice(_SIZES[1:]))
         if _convolution(model, (3, 3), (height, width, depth, channels), (1, 1)):
+            break
+
+
+def small_filters_stride2(model: OperatorModel) -> None:
+    """CONV_2D with 3x3 filters at stride 2, most of which tiles can do on cores with the DSP extension."""
+    rng = model.rng
+    while True:
+        height, width = (int(n) for n in rng.integers(2, 22, 2))
+        depth, channels = int(rng.choice(_SIZES[3:])), int(rng.choice(_SIZES[1:]))
+        if _convolution(model, (3, 3), (height, width, depth, channels), (2, 2)):
             break
 
 
@@ -339,6 +355,7 @@ FAMILIES: dict[str, Callable[[OperatorModel], None]] = {
     "depthwise": depthwise,
     "dilated_filters": dilated_filters,
     "edge_convolution": edge_convolution,
+    "edge_convolution_stride2": edge_convolution_stride2,
     "edge_depthwise": edge_depthwise,
     "edge_fully_connected": edge_fully_connected,
     "edge_tiles": edge_tiles,
@@ -353,6 +370,7 @@ FAMILIES: dict[str, Callable[[OperatorModel], None]] = {
     "row_filters": row_filters,
     "single_channel": single_channel,
     "small_filters": small_filters,
+    "small_filters_stride2": small_filters_stride2,
     "vector_steps": vector_steps,
     "wide_rows": wide_rows,
 }

@@ -241,6 +241,10 @@ void tg_native_winograd_4x4_s8(
 void tg_native_winograd_4x4_bytes_s8(
     const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
 
+/** In tiles of 2x2 at stride 2: 25 values and 11 products of a tile, 16 filters of each channel. */
+void tg_native_winograd_2x2_stride2_s8(
+    const struct tg_native_convolve *layer, const int8_t *input, int8_t *output, void *scratch);
+
 /** Depthwise convolution with 3x3 filters; the stride along a line is in the name. Scratch holds one padded plane. */
 void tg_native_depthwise_3x3_s8(
     const struct tg_native_depthwise *layer, const int8_t *input, int8_t *output, void *scratch);

@@ -27,10 +27,11 @@ static void find_taps(
     const struct tiling *all, const int8_t *input, int32_t row, int32_t column, struct tg_native_taps *taps)
 {
     const struct tg_native_convolve *const layer = all->layer;
-    const int32_t height = all->method->rows + 2;
-    const int32_t width = all->method->columns + 2;
-    const int32_t first_y = row - layer->pad_top;
-    const int32_t first_x = column - layer->pad_left;
+    const int32_t stride = all->method->stride;
+    const int32_t height = (all->method->rows - 1) * stride + 3;
+    const int32_t width = (all->method->columns - 1) * stride + 3;
+    const int32_t first_y = row * stride - layer->pad_top;
+    const int32_t first_x = column * stride - layer->pad_left;
     const int32_t is_wide = first_x >= 0 && first_x + width <= layer->input_width;
     const int8_t **at = taps->at;
 
@@ -56,14 +57,14 @@ static const int32_t *convolve_pair(
 {
     const struct tg_native_winograd *const method = all->method;
     const int32_t *filters = stream;
-    const int32_t *scales = stream + 4 * all->quads * method->positions;
+    const int32_t *scales = stream + 4 * all->quads * method->filters;
 
     if (all->transform != NULL) {
         all->transform(stream, all->quads, all->filters);
         filters = all->filters;
         scales = stream + TG_WINOGRAD_BYTES * all->quads;
     }
-    method->multiply(filters, all->values, all->quads, method->positions, all->products);
+    method->multiply(filters, all->values, all->quads, method->products, all->products);
     method->collect(all->products, scales, tiles, count, channel);
     return scales + 2 * TG_WINOGRAD_SCALES;
 }
@@ -104,7 +105,7 @@ void tg_native_winograd_of_bytes(const struct tg_native_convolve *layer, const i
     const int32_t quads = layer->quads * method->filter_rows;
     uint32_t *const values = scratch;
     uint32_t *const products = values + 2 * method->tiles * quads * method->positions;
-    uint32_t *const behind = products + TG_WINOGRAD_LANES(method->tiles) * method->positions;
+    uint32_t *const behind = products + TG_WINOGRAD_LANES(method->tiles) * method->products;
     int8_t *const padding = (int8_t *)behind;
     int32_t *const filters = (int32_t *)(behind + layer->quads);
     const int32_t columns = (layer->output_width + method->columns - 1) / method->columns;

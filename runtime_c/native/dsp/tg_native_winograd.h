@@ -1,15 +1,15 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Convolution with 3x3 filters at stride 1 by Winograd's method, exact in integers: tiles of the output, of 2x2 or 4x4,
+ * Convolution with 3x3 filters by Winograd's method, exact in integers: at stride 1 tiles of the output, of 2x2 or 4x4,
  * from 4x4 or 6x6 transformed inputs ("positions"), with one multiplication for each of these and each input channel.
  * Tiles of 1x2 are transformed along the rows alone: 4 positions, with one multiplication for each row of the filter
- * and each input channel.
+ * and each input channel. Tiles of 2x2 at stride 2 have 5x5 positions, some of which share filters or are added up.
  *
  * `values` holds for each position, and of each for two input channels (of 1x2 for those of each row of the filter), a
  * word of two 16-bit numbers for each tile. `stream` holds for each pair of output channels, in words:
  *
- *     for each position and each two input channels (k, k'): c0[k] c0[k']   c1[k] c1[k']    transformed, 16 bits each
+ *     for each transformed filter and each two input channels (k, k'): c0[k] c0[k']   c1[k] c1[k']    16 bits each
  *     bias (scaled as the results are), multiplier, offset, shift of channel 0, then of channel 1: see tg_native_gemm.h
  *
  * Filters may stand there as they are, too: then those of a pair are transformed before each few tiles, into scratch.
@@ -48,7 +48,7 @@ struct tg_native_tile {
 /**
  * The sums over all input channels: at each position for channel 0 those of each tile, then for channel 1.
  *
- * `quads`: numbers of a position / 4.
+ * `quads`: numbers of a position / 4; `positions`: those that are stored.
  */
 typedef void tg_native_winograd_multiply(
     const int32_t *stream, const uint32_t *values, int32_t quads, int32_t positions, uint32_t *products);
@@ -57,12 +57,25 @@ tg_native_winograd_multiply tg_native_winograd_multiply_1; /* of 1 tile */
 tg_native_winograd_multiply tg_native_winograd_multiply_2;
 tg_native_winograd_multiply tg_native_winograd_multiply_4;
 
+/** Positions whose products are added up: their filters follow one another in the stream. */
+struct tg_native_winograd_sum {
+    uint8_t filter; /**< the first */
+    uint8_t count;
+};
+
+/** The same for 4 tiles where the products of several positions are added up, `count` times. */
+void tg_native_winograd_multiply_sums(const int32_t *stream, const uint32_t *values, int32_t quads,
+    const struct tg_native_winograd_sum *sums, int32_t count, uint32_t *products);
+
 /** One size of tiles. */
 struct tg_native_winograd {
     int32_t rows; /**< of a tile */
     int32_t columns;
+    int32_t stride;
     int32_t tiles; /**< that are multiplied at once */
     int32_t positions;
+    int32_t products;    /**< that are stored: fewer than positions where those of some are added up */
+    int32_t filters;     /**< transformed ones: fewer than positions where some share theirs */
     int32_t filter_rows; /**< that a position sums over */
     tg_native_winograd_multiply *multiply;
     /** Transforms the input under a tile into one lane of `values`. */

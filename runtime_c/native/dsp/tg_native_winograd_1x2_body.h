@@ -167,8 +167,11 @@ static inline void tg_collect_1x2(const uint32_t *products, const int32_t *scale
         static const struct tg_native_winograd method = {                                                              \
             .rows = 1,                                                                                                 \
             .columns = 2,                                                                                              \
+            .stride = 1,                                                                                               \
             .tiles = TILES,                                                                                            \
             .positions = TG_1X2_WIDTH,                                                                                 \
+            .products = TG_1X2_WIDTH,                                                                                  \
+            .filters = TG_1X2_WIDTH,                                                                                   \
             .filter_rows = TG_1X2_HEIGHT,                                                                              \
             .multiply = MULTIPLY,                                                                                      \
             .spread = spread,                                                                                          \

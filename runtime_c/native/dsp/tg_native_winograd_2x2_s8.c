@@ -87,8 +87,11 @@ void tg_native_winograd_2x2_s8(
     static const struct tg_native_winograd method = {
         .rows = 2,
         .columns = 2,
+        .stride = 1,
         .tiles = TILES,
         .positions = WIDTH * WIDTH,
+        .products = WIDTH * WIDTH,
+        .filters = WIDTH * WIDTH,
         .filter_rows = 1,
         .multiply = tg_native_winograd_multiply_4,
         .spread = spread,

@@ -490,8 +490,11 @@ static void collect(
 const struct tg_native_winograd tg_native_winograd_4x4 = {
     .rows = SIZE,
     .columns = SIZE,
+    .stride = 1,
     .tiles = TILES,
     .positions = WIDTH * WIDTH,
+    .products = WIDTH * WIDTH,
+    .filters = WIDTH * WIDTH,
     .filter_rows = 1,
     .multiply = tg_native_winograd_multiply_4,
     .spread = spread,

@@ -82,6 +82,21 @@
 #define TG_WINOGRAD_PRODUCT(sum, weights, values) "smuad  " sum ", " weights ", " values "\n"
 #define TG_WINOGRAD_ADDED(sum, weights, values) "smlad  " sum ", " weights ", " values ", " sum "\n"
 
+/* Two elements of 4 tiles. r10, r11  weights of channel 0 and 1; r12, lr  values of two tiles. 13 instructions for 16
+ * multiplications. */
+#define TG_WINOGRAD_TWO_OF_4(MULTIPLY)                                                                                 \
+    "ldr    r10, [r0], #4           \n"                                                                                \
+    "ldr    r11, [r0], #4           \n"                                                                                \
+    "ldr    r12, [r1], #4           \n"                                                                                \
+    "ldr    lr,  [r1], #4           \n"                                                                                \
+    MULTIPLY("r2", "r10", "r12") MULTIPLY("r6", "r11", "r12") MULTIPLY("r3", "r10", "lr") MULTIPLY("r7", "r11", "lr")  \
+    "ldrd   r12, lr, [r1], #8       \n"                                                                                \
+    MULTIPLY("r4", "r10", "r12") MULTIPLY("r8", "r11", "r12") MULTIPLY("r5", "r10", "lr") MULTIPLY("r9", "r11", "lr")
+
+#define TG_WINOGRAD_FIRST_4_OF_4                                                                                       \
+    TG_WINOGRAD_TWO_OF_4(TG_WINOGRAD_PRODUCT) TG_WINOGRAD_TWO_OF_4(TG_WINOGRAD_ADDED)
+#define TG_WINOGRAD_NEXT_4_OF_4 TG_WINOGRAD_TWO_OF_4(TG_WINOGRAD_ADDED) TG_WINOGRAD_TWO_OF_4(TG_WINOGRAD_ADDED)
+
 /* clang-format on */
 
 #else

@@ -146,12 +146,14 @@
 #define tg_native_winograd_1x2_s8 TG_V(native_winograd_1x2_s8)
 #define tg_native_winograd_1x2_single_s8 TG_V(native_winograd_1x2_single_s8)
 #define tg_native_winograd_2x2_s8 TG_V(native_winograd_2x2_s8)
+#define tg_native_winograd_2x2_stride2_s8 TG_V(native_winograd_2x2_stride2_s8)
 #define tg_native_winograd_4x4 TG_V(native_winograd_4x4)
 #define tg_native_winograd_4x4_bytes_s8 TG_V(native_winograd_4x4_bytes_s8)
 #define tg_native_winograd_4x4_s8 TG_V(native_winograd_4x4_s8)
 #define tg_native_winograd_multiply_1 TG_V(native_winograd_multiply_1)
 #define tg_native_winograd_multiply_2 TG_V(native_winograd_multiply_2)
 #define tg_native_winograd_multiply_4 TG_V(native_winograd_multiply_4)
+#define tg_native_winograd_multiply_sums TG_V(native_winograd_multiply_sums)
 #define tg_native_winograd_of_bytes TG_V(native_winograd_of_bytes)
 
 #endif

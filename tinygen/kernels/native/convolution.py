@@ -63,8 +63,8 @@ class NativeConvolveS8(NativeKernel):
             )
         if self.pair_words == 0:
             return (
-                "For each pair of channels: transformed 3x3 filters, a word of each channel for two inputs of a "
-                "position; bias, multiplier, offset, shift of each. See tg_native_winograd.h."
+                "For each pair of channels: transformed 3x3 filters, a word of each channel for two inputs of each; "
+                "bias, multiplier, offset, shift of each. See tg_native_winograd.h."
             )
         return (
             "For each pair of channels: two biases; filters, two words for each 4 elements"

@@ -1,4 +1,4 @@
-"""3x3 convolutions at stride 1 by Winograd's method in integers: fewer multiplications for more flash.
+"""3x3 convolutions by Winograd's method in integers: fewer multiplications for more flash.
 
 A tile of the output, Y = A' [(G g G') * (B' d B)] A, takes one multiplication for each element under it and each input
 channel: 16 for 2x2 outputs, 36 for 4x4, where filters of 3x3 take 36 and 144. G has fractions; rows of it are scaled
@@ -6,6 +6,11 @@ so that all is in integers and each output is a fixed multiple of its accumulato
 
 Tiles of 1x2 are transformed along the rows alone: Y is the sum over the rows of the filter of [(G g) * (B' d)] A, which
 takes 12 multiplications for 18. They waste nothing in calls of single rows and need the least scratch.
+
+At stride 2 the outer taps of a filter meet every other input along an axis, as a filter of two taps at stride 1 does,
+which takes 3 multiplications for 2 outputs; the inner one meets those between. Along both axes these are 25
+multiplications for 2x2 outputs, where filters take 36: with 16 transformed filters, as some meet several inputs. That
+saves too little where products run in C.
 
 Filters may stand in flash as they are, and are transformed in the call then, once for each few tiles: that pays with
 tall tiles on small images.
@@ -29,12 +34,13 @@ from tinygen.kernels.prices import prices
 from tinygen.kernels.work import Work, work
 from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.requantize import Int64Array, wrap_int32
-from tinygen.ops.window import HW, UNIT
+from tinygen.ops.window import HW
 from tinygen.targets.isa import Isa
 
 _FEWEST_CHANNELS = 4  # of the input: a word of each pixel
 _AT_ONCE = {4: "", 2: "_pair", 1: "_single"}
-_PLACES = 9  # of a filter
+_TAPS = 3  # of a filter along an axis
+_PLACES = _TAPS * _TAPS
 _IDENTITY = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
 
 
@@ -49,18 +55,22 @@ class Method:
     filter_rows: tuple[tuple[int, int, int], ...] | None  # the same; None where rows of the filter stay as they are
     multiple: int  # of the accumulator, that the products give
     largest: int  # accumulator that is got back from it
+    stride: int = 1
+    order: tuple[int, ...] = ()  # of transformed filters in the stream, where several positions share one
+    shared: tuple[int, int] = (0, 0)  # then: positions, of which each takes a multiplication, and products of these
     is_in_call: bool = False  # whether filters are transformed there
 
     @property
     def name(self) -> str:
         """As functions and tables call it."""
-        return f"winograd_{self.rows}x{self.columns}{_AT_ONCE[self.tiles]}{'_bytes' * self.is_in_call}"
+        stride = f"_stride{self.stride}" if self.stride > 1 else ""
+        return f"winograd_{self.rows}x{self.columns}{_AT_ONCE[self.tiles]}{'_bytes' * self.is_in_call}{stride}"
 
     def suits(self, growth: int, isa: Isa) -> bool:
         """Whether filters may grow as much as its own do, on cores where it gains."""
         if self.is_in_call or growth == IN_CALL:
             return self.is_in_call and growth == IN_CALL
-        return (1 if isa.runs_dsp_kernels else 2) <= self.rows <= growth
+        return self.rows <= growth and (isa.runs_dsp_kernels or (self.rows > 1 and self.stride == 1))
 
     @property
     def function(self) -> str:
@@ -69,7 +79,17 @@ class Method:
 
     @property
     def positions(self) -> int:
-        """Of which each has products of its own."""
+        """Of which each takes a multiplication."""
+        return self.shared[0] or self.filters
+
+    @property
+    def products(self) -> int:
+        """That are stored, for each channel of a tile."""
+        return self.shared[1] or self.filters
+
+    @property
+    def filters(self) -> int:
+        """Transformed ones, for each channel; several positions may share one."""
         return len(self.filter_columns) * (1 if self.filter_rows is None else len(self.filter_rows))
 
     @property
@@ -80,19 +100,19 @@ class Method:
     def words(self, quads: int) -> int:
         """Of scratch, for so many words of a pixel: values of all positions, sums, a pixel of padding, and filters of
         two channels where these are transformed in the call."""
-        filters = self.positions * 4 * quads * self.sums * self.is_in_call
-        return self.positions * 2 * self.tiles * (quads * self.sums + 1) + quads + filters
+        filters = self.filters * 4 * quads * self.sums * self.is_in_call
+        return 2 * self.tiles * (self.positions * quads * self.sums + self.products) + quads + filters
 
     def filter_words(self, quads: int) -> int:
         """Of the stream, for two channels."""
-        return _PLACES * 2 * quads if self.is_in_call else self.positions * self.sums * 4 * quads
+        return _PLACES * 2 * quads if self.is_in_call else self.filters * self.sums * 4 * quads
 
     def work(self, op: Conv2D, rows: int | None, columns: int | None) -> Work:
         """The input under tiles is transformed, multiplied, and the products transformed back."""
         batches, all_rows, all_columns, channels = op.output.shape
         high = -(-(all_rows if rows is None else rows) // self.rows)
         tiles = high * -(-(all_columns if columns is None else columns) // self.columns)
-        products = batches * -(-tiles // self.tiles) * -(-channels // 2) * self.positions
+        times = batches * -(-tiles // self.tiles) * -(-channels // 2)
         tiles, quads = batches * tiles, -(-op.input.shape[3] // 4)
         return work(
             self.function,
@@ -100,22 +120,25 @@ class Method:
             pixel=tiles,
             tap=tiles * quads,
             output=tiles * channels,
-            mac=products * quads,
-            start=products,
+            mac=times * self.positions * quads,
+            start=times * self.products,
             clamped=clamped(op, rows, columns),
         )
 
     def transform(self, weights: Int64Array) -> Int64Array:
-        """Filters [C, 3, 3, D] as [C, positions, sums, D]."""
+        """Filters [C, 3, 3, D] as [C, filters, sums, D]."""
         rows = np.array(self.filter_rows or _IDENTITY, np.int64)
         found: Int64Array = np.einsum("iy,jx,cyxd->cijd", rows, np.array(self.filter_columns, np.int64), weights)
         if self.filter_rows is None:
             return found.transpose(0, 2, 1, 3)
-        return found.reshape(len(found), self.positions, 1, -1)
+        found = found.reshape(len(found), self.filters, 1, -1)
+        return found[:, self.order] if self.order else found
 
 
 _G_2 = ((2, 0, 0), (1, 1, 1), (1, -1, 1), (0, 0, 2))
 _G_4 = ((6, 0, 0), (-4, -4, -4), (-4, 4, -4), (1, 2, 4), (1, -2, 4), (0, 0, 3))
+_G_STRIDE2 = ((1, 0, 0), (1, 0, 1), (0, 0, 1), (0, 1, 0))
+_TWICE_G_STRIDE2 = ((2, 0, 0), (2, 0, 2), (0, 0, 2), (0, 2, 0))
 
 _TALL = Method(rows=4, columns=4, tiles=4, filter_columns=_G_4, filter_rows=_G_4, multiple=576, largest=(1 << 25) - 1)
 
@@ -126,6 +149,18 @@ METHODS = (
     *(
         Method(rows=1, columns=2, tiles=tiles, filter_columns=_G_2, filter_rows=None, multiple=2, largest=(1 << 30) - 1)
         for tiles in _AT_ONCE
+    ),
+    Method(
+        rows=2,
+        columns=2,
+        tiles=4,
+        filter_columns=_G_STRIDE2,
+        filter_rows=_TWICE_G_STRIDE2,
+        multiple=2,
+        largest=(1 << 30) - 1,
+        stride=2,
+        order=(0, 3, 15, 12, 8, 11, 10, 14, 2, 4, 7, 6, 1, 13, 9, 5),
+        shared=(25, 11),
     ),
 )
 
@@ -166,7 +201,7 @@ class NativeWinogradS8(NativeConvolveS8):
 
 def lower_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
     """The direct kernel and those with tiles of as many rows as filters may grow for: the fastest first, each further
-    one with less scratch. Tiles of one row save too little where their products run in C.
+    one with less scratch. Tiles of one row, and at stride 2, save too little where their products run in C.
     """
     assert isinstance(op, Conv2D)
     direct = direct_convolution(op, toolbox.isa)
@@ -188,7 +223,12 @@ def may_be_tiled(op: Op) -> bool:
     """Whether filters may be transformed: those of others stand in flash as they are, however much they may grow."""
     if not isinstance(op, Conv2D) or op.weights.data is None:
         return False
-    return op.window.kernel == HW(3, 3) and op.stride == UNIT and op.input.shape[3] >= _FEWEST_CHANNELS
+    is_tiled = op.window.kernel == HW(3, 3) and any(_steps(op, method) for method in METHODS)
+    return is_tiled and op.input.shape[3] >= _FEWEST_CHANNELS
+
+
+def _steps(op: Conv2D, method: Method) -> bool:
+    return op.stride == HW(method.stride, method.stride)
 
 
 def tiled(op: Conv2D, direct: Kernel, growth: int, isa: Isa) -> tuple[Kernel, ...]:
@@ -199,7 +239,8 @@ def tiled(op: Conv2D, direct: Kernel, growth: int, isa: Isa) -> tuple[Kernel, ..
     short = short_requantization(op.output_stage, weights.reshape(len(weights), -1).astype(np.int64))
     assert short is not None  # there is a direct kernel
     largest_sum = int(short.largest_sum.max())
-    methods = [method for method in METHODS if method.suits(growth, isa) and largest_sum <= method.largest]
+    suited = [method for method in METHODS if _steps(op, method) and method.suits(growth, isa)]
+    methods = [method for method in suited if largest_sum <= method.largest]
     return tuple(_kernel(op, weights, short, method, methods, direct) for method in methods)
 
 
@@ -230,7 +271,7 @@ def _kernel(
 
 def _words(op: Conv2D, weights: Array, short: ShortRequantization, method: Method) -> Packing:
     pair = method.filter_words(-(-op.input.shape[3] // 4)) + 8
-    key = method.filter_columns, method.filter_rows, method.is_in_call, op.output_stage.key
+    key = method.filter_columns, method.filter_rows, method.order, method.is_in_call, op.output_stage.key
     return packing(key, len(pairs_of(len(weights))) * pair, lambda: _stream(weights, short, method))
 
 
