@@ -135,10 +135,11 @@ def test_more_flash_is_never_slower(cmsis_nn: Path | None, limits: Sequence[int]
     assert costs[-1] == min(costs) < 0.8 * costs[0]
 
 
-@pytest.mark.parametrize(("limit", "most"), [(96, 14.5e6), (100, 12.5e6), (104, 10.6e6), (200, 8.82e6)])
+@pytest.mark.parametrize(("limit", "most"), [(96, 14.5e6), (100, 12.5e6), (104, 10.6e6), (192, 7.9e6)])
 def test_image_classification_within_little_flash(limit: int, most: float) -> None:
-    """At 96K there is no room for the code of every fast kernel, so those of the least gain are left out; at 200K
-    filters that are transformed in the call leave room for larger tiles elsewhere."""
+    """At 96K there is no room for the code of every fast kernel, so those of the least gain are left out. At 192K
+    filters that are transformed in the call, and three kernels that save little, leave room for larger tiles elsewhere:
+    7.85 million, the fewest of all sets of kernels. Two of the three leave too little, so that each step loses."""
     compiled = _ic(flash_bytes=limit << 10, cmsis_nn=paths.WITHOUT_CMSIS_NN)
     assert _flash_bytes(compiled) <= limit << 10
     assert _cost(compiled) <= most

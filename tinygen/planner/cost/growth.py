@@ -8,9 +8,9 @@ chapter 11), solved by the points that no other beats. The code of a kernel is p
 kernels are taken in and left out, one by one, as long as what the others leave of the flash makes that faster.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from itertools import chain, groupby, islice
 from math import inf
 from typing import NamedTuple, TypeVar
@@ -66,6 +66,7 @@ class _Taken(NamedTuple):
 
 
 _Point = tuple[int, float, _Taken | None]  # bytes and instructions of some layers, and the ways of these
+_Kinds = frozenset[frozenset[str]]  # of kernels, by their functions
 _T = TypeVar("_T")
 
 
@@ -232,7 +233,7 @@ def _smaller(
         needed = frozenset[str]().union(*(functions_of(call.kernel) for call in calls))
         code_of = partial(flash.functions, tried, needed)
         beside = flash.beside(schedule, tried) - code_of(frozenset[str]().union(*(way.functions for way in taken)))
-        fastest = _fastest_with_code(layers, flash.limit_bytes - beside - others, code_of)
+        fastest = _Room(layers, flash.limit_bytes - beside - others, code_of).fastest()
         if fastest is None:
             return
         tried = _grown(toolbox, layers, fastest)
@@ -297,26 +298,6 @@ def _from(growths: Sequence[int], most: int) -> Sequence[int]:
     return growths[growths.index(most) :] if most in growths else (most,)
 
 
-def _fastest_with_code(
-    layers: Sequence[_Layer], room_bytes: int, code_of: Callable[[frozenset[str]], int]
-) -> tuple[_Way, ...] | None:
-    """The ways of all layers with the fewest instructions that are found to take, with the code of their functions, no
-    more than so many bytes; None where none do.
-
-    From the smallest of each layer, from all kinds of kernels, and from all but one, since those that share code save
-    little alone, kinds are taken in or left out while that helps.
-    """
-
-    @cache
-    def within(kinds: frozenset[frozenset[str]]) -> "_Found":
-        return _found(layers, kinds, room_bytes, code_of)
-
-    every = frozenset(way.functions for layer in layers for way in layer.ways)
-    least = (min(layer.ways, key=lambda way: way.bytes + code_of(way.functions)) for layer in layers)
-    starts = (frozenset(way.functions for way in least), every, *(every - {kind} for kind in every))
-    return min((_climbed(within, every, start) for start in starts), key=lambda each: each[:3]).ways
-
-
 class _Found(NamedTuple):
     """By how much the smallest ways are too large, and else the fastest."""
 
@@ -326,43 +307,94 @@ class _Found(NamedTuple):
     ways: tuple[_Way, ...] | None
 
 
-def _climbed(
-    within: Callable[[frozenset[frozenset[str]]], _Found],
-    every: Collection[frozenset[str]],
-    kinds: frozenset[frozenset[str]],
-) -> _Found:
-    """The best that is found by steps of one kind."""
-    best = within(kinds)
-    while True:
-        kinds = frozenset(way.functions for way in best.ways) if best.ways else kinds
-        steps = {kinds ^ {kind}: within(kinds ^ {kind}) for kind in every}
-        kinds, found = min(steps.items(), key=lambda step: step[1][:3])
-        if found[:2] >= best[:2]:
-            return best
-        best = found
+class _Room:
+    """Flash for the weights of layers and for the code of the kinds of kernels that they run on."""
+
+    def __init__(self, layers: Sequence[_Layer], bytes: int, code_of: Callable[[frozenset[str]], int]) -> None:
+        """`code_of`: the bytes of functions."""
+        self._layers = layers
+        self._bytes = bytes
+        self._code_of = code_of
+        self._known: dict[_Kinds, _Found] = {}
+        self._every = _run(way for layer in layers for way in layer.ways)
+
+    def fastest(self) -> tuple[_Way, ...] | None:
+        """The ways of all layers with the fewest instructions that are found to fit, None where none do.
+
+        From the smallest of each layer, from all kinds, from all but one, and from what is left as one after the other
+        is left out, since those that share code save little alone and only several together may leave room for what
+        helps more, kinds are taken in, left out or exchanged while that helps.
+        """
+        least = _run(min(layer.ways, key=self._smallness) for layer in self._layers)
+        starts = (least, *self._descent(self._every), *(self._every - {kind} for kind in self._every))
+        return min(map(self._climbed, starts), key=lambda found: found[:3]).ways
+
+    def _smallness(self, way: _Way) -> int:
+        return way.bytes + self._code_of(way.functions)
+
+    def _descent(self, kinds: _Kinds) -> Iterator[_Kinds]:
+        """The kinds, then without the one whose loss costs least, for good, and so on, also where such a step loses."""
+        gone: _Kinds = frozenset()
+        while True:
+            yield kinds
+            steps = [(kind, self._without(kinds, gone | {kind})) for kind in sorted(kinds, key=sorted)]
+            left = [(self._within(others), kind, others) for kind, others in steps if others is not None]
+            if not left:
+                return
+            found, kind, kinds = min(left, key=lambda step: step[0][:3])
+            kinds = _run(found.ways) if found.ways else kinds
+            gone |= {kind}
+
+    def _climbed(self, kinds: _Kinds) -> _Found:
+        """The best that is found from there by steps of one kind: with it, without it, or with others in its place."""
+        best = self._within(kinds)
+        while True:
+            kinds = _run(best.ways) if best.ways else kinds
+            instead = (self._without(kinds, frozenset({kind})) for kind in kinds)
+            steps = {*(kinds ^ {kind} for kind in self._every), *(others for others in instead if others is not None)}
+            found, kinds = min(((self._within(step), step) for step in steps), key=lambda step: step[0][:3])
+            if found[:2] >= best[:2]:
+                return best
+            best = found
+
+    def _without(self, kinds: _Kinds, gone: _Kinds) -> _Kinds | None:
+        """The kinds but those that are gone, and the smallest other for a layer that has none left; None where there is
+        none."""
+        left = kinds - gone
+        for layer in self._layers:
+            ways = [way for way in layer.ways if way.functions not in gone]
+            if not ways:
+                return None
+            if not any(way.functions in left for way in ways):
+                left |= {min(ways, key=self._smallness).functions}
+        return left
+
+    def _within(self, kinds: _Kinds) -> _Found:
+        """With so many kinds; those that are not run are left out, which leaves more for weights."""
+        if kinds not in self._known:
+            self._known[kinds] = self._found(kinds)
+        return self._known[kinds]
+
+    def _found(self, kinds: _Kinds) -> _Found:
+        ways_of = (tuple(way for way in layer.ways if way.functions in kinds) for layer in self._layers)
+        left = [replace(layer, ways=_unbeaten_of(ways)) for layer, ways in zip(self._layers, ways_of, strict=True)]
+        names = tuple(sorted(tuple(sorted(kind)) for kind in kinds))
+        if not all(layer.ways for layer in left):
+            return _Found(self._bytes, inf, names, None)
+        room_for_weights = self._bytes - self._code_of(frozenset[str]().union(*kinds))
+        lacking = sum(layer.ways[-1].bytes for layer in left) - room_for_weights
+        if lacking > 0:
+            return _Found(lacking, inf, names, None)
+        ways = _fastest(left, room_for_weights)
+        assert ways is not None  # the smallest fit
+        run = _run(ways)
+        if run != kinds:
+            return self._within(run)
+        return _Found(0, sum(way.instructions for way in ways), names, ways)
 
 
-def _found(
-    layers: Sequence[_Layer],
-    kinds: frozenset[frozenset[str]],
-    room_bytes: int,
-    code_of: Callable[[frozenset[str]], int],
-) -> _Found:
-    """With so many kinds of kernels; those that are not run are left out, which leaves more for weights."""
-    left = [replace(layer, ways=_unbeaten_of(way for way in layer.ways if way.functions in kinds)) for layer in layers]
-    names = tuple(sorted(tuple(sorted(kind)) for kind in kinds))
-    if not all(layer.ways for layer in left):
-        return _Found(room_bytes, inf, names, None)
-    room_for_weights = room_bytes - code_of(frozenset[str]().union(*kinds))
-    lacking = sum(layer.ways[-1].bytes for layer in left) - room_for_weights
-    if lacking > 0:
-        return _Found(lacking, inf, names, None)
-    ways = _fastest(left, room_for_weights)
-    assert ways is not None  # the smallest fit
-    run = frozenset(way.functions for way in ways)
-    if run != kinds:
-        return _found(layers, run, room_bytes, code_of)
-    return _Found(0, sum(way.instructions for way in ways), names, ways)
+def _run(ways: Iterable[_Way]) -> _Kinds:
+    return frozenset(way.functions for way in ways)
 
 
 def _unbeaten_of(ways: Iterable[_Way]) -> tuple[_Way, ...]:
