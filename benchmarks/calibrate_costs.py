@@ -3,11 +3,11 @@
     python -m benchmarks.calibrate_costs [--board BOARD]... [--only FUNCTION]... [--missing]
 
 With `--only`, functions whose names begin so are measured and the rest of the tables stays; with `--missing` those that
-have no prices. Needs arm-none-eabi-gcc,
-QEMU with its plugin, and for the library's functions the CMSIS-NN submodule. The same versions of these give the same
-files. Each kernel runs operators of random shapes; a linear model of its work, without negative terms, is fitted to the
-instructions, each measurement weighted by its inverse, so that the relative error counts. Prints that error for each
-function.
+have no prices. Needs arm-none-eabi-gcc, QEMU with its plugin, and for the library's functions the CMSIS-NN submodule.
+The same versions of these give the same files from the same tables: of the kernels of an operator those are measured
+that the prices in place let lowerings list. Each kernel runs operators of random shapes; a linear model of its work,
+without negative terms, is fitted to the instructions, each measurement weighted by its inverse, so that the relative
+error counts. Prints that error for each function.
 """
 
 import argparse
@@ -25,6 +25,7 @@ import numpy.typing as npt
 from benchmarks.calibration_operators import (
     convolutions_for_tiles,
     convolutions_for_tiles_at_stride_2,
+    convolutions_of_networks,
     filters_of_one_line,
     layers_of_narrow_blocks,
     layers_of_narrow_weights,
@@ -41,8 +42,9 @@ from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Quant
 from tinygen.kernels.base import IN_CALL, Kernel, Library, Toolbox
 from tinygen.kernels.huffman import MOST_BITS, HuffmanCode
-from tinygen.kernels.native.convolution import direct_convolution
+from tinygen.kernels.native.convolution import NativeConvolveS8, direct_convolution
 from tinygen.kernels.native.expanded import EXPAND
+from tinygen.kernels.native.native import NativeKernel
 from tinygen.kernels.native.select import native_kernels
 from tinygen.kernels.native.winograd import tiled
 from tinygen.kernels.prices import BASES, OWN, table, table_file, table_name
@@ -79,6 +81,7 @@ BOARDS = (  # Armv6-M, scalar, DSP, MVE, RV32IM, Zve32x
     "qemu-rv32-zve32x",
 )
 _CALLS_PER_PROGRAM = 80
+_TABLES_OF_PROGRAM = 1 << 20  # bytes: boards have a memory of twice as many for constants, or more
 _TALLEST_TILE = 4  # of Winograd's method
 _FEWEST_MEASUREMENTS = 5
 _COARSE = 8.0
@@ -110,12 +113,12 @@ class Measuring:
     def library(self, library: Library) -> Iterator[Sample]:
         """All kernels of a library."""
         toolbox = _toolbox(library, self.board)
-        yield from self._measured(pairs_of_library(toolbox), toolbox)
+        yield from self.samples(pairs_of_library(toolbox), toolbox)
 
     def own(self) -> Iterator[Sample]:
         """All of tinygen's own kernels, and what a schedule does between calls."""
         toolbox = _with_native_kernels(_toolbox(Library.PORTABLE, self.board))
-        yield from self._measured(pairs_of_own(toolbox), toolbox)
+        yield from self.samples(pairs_of_own(toolbox), toolbox)
         for function, is_up in ((MEMMOVE, False), (MEMMOVE_UP, True)):
             if self._wants(function):
                 for bytes, found in moves(self.board, is_up):
@@ -125,11 +128,8 @@ class Measuring:
         if self._wants(EXPAND):
             yield from (Sample(expansion.work(), found) for expansion, found in expansions(self.board))
 
-    def _wants(self, function: str) -> bool:
-        return function not in self.known and (not self.prefixes or function.startswith(self.prefixes))
-
-    def _measured(self, pairs: Sequence[Pair], toolbox: Toolbox) -> list[Sample]:
-        """Where instructions would mislead, as many as take the same cycles in the mean of the others."""
+    def samples(self, pairs: Sequence[Pair], toolbox: Toolbox) -> list[Sample]:
+        """Measurements of pairs; where instructions would mislead, as many as take the same cycles in the mean."""
         wanted = [(op, kernel) for op, kernel in pairs if self._wants(kernel.work(op).function)]
         counts = _counts(wanted, self.board, toolbox)
         taken = (
@@ -140,12 +140,15 @@ class Measuring:
         )
         return [Sample(kernel.work(op), found) for (op, kernel), found in zip(wanted, taken, strict=True)]
 
+    def _wants(self, function: str) -> bool:
+        return function not in self.known and (not self.prefixes or function.startswith(self.prefixes))
+
 
 @cache
 def _cycles_of_an_instruction(board: Board) -> float:
     """In the mean of a program of tinygen's own kernels, the same ones whatever is measured: prices stay comparable."""
     toolbox = _with_native_kernels(_toolbox(Library.PORTABLE, board))
-    plain = [pair for pair in pairs_of_own(toolbox) if not pair[1].is_priced_by_cycles]
+    plain = [pair for pair in _pairs_of_small_layers(toolbox) if not pair[1].is_priced_by_cycles]
     counts = _counts(plain[:: -(-len(plain) // _CALLS_PER_PROGRAM)], board, toolbox)
     return sum(count.cycles or 0 for count in counts) / sum(count.instructions or 0 for count in counts)
 
@@ -157,7 +160,21 @@ def pairs_of_library(toolbox: Toolbox) -> list[Pair]:
 
 
 def pairs_of_own(toolbox: Toolbox) -> list[Pair]:
-    """Operators with tinygen's own kernels, native ones in all their forms."""
+    """Operators with tinygen's own kernels, native ones in all their forms.
+
+    On cores with the DSP extension also convolutions as large as those of networks, and with weights that do not stand
+    two in a word, as most do: elsewhere none are joined, and small layers tell the prices of large ones.
+    """
+    pairs = _pairs_of_small_layers(toolbox)
+    if toolbox.isa.runs_dsp_kernels:
+        large = [op for op in _in_all_forms(convolutions_of_networks()) if isinstance(op, Conv2D)]
+        small = [op for op in operators() if isinstance(op, Conv2D)]
+        direct = _direct((*large, *map(_apart, (*small, *large))), toolbox.isa)
+        pairs += [(op, kernel) for op, kernel in direct if isinstance(kernel, NativeConvolveS8)]
+    return pairs
+
+
+def _pairs_of_small_layers(toolbox: Toolbox) -> list[Pair]:
     plain = operators()
     further = rows_within_images(), layers_of_small_weights(), convolutions_for_tiles(), filters_of_one_line()
     native = list(_in_all_forms((*plain, *chain.from_iterable(further))))
@@ -184,11 +201,17 @@ def _packed(ops: Iterable[Op]) -> Iterator[Pair]:
 def _in_tiles(ops: Iterable[Op], isa: Isa) -> Iterator[Pair]:
     """Convolutions in tiles that plans seldom take: those at stride 2, of layers as large as those of networks, and
     those whose filters stand in flash as they are, for the sake of which they are taken."""
+    for op, direct in _direct(ops, isa) if isa is not Isa.MVE else ():
+        growth = IN_CALL if op.stride == UNIT else _TALLEST_TILE
+        yield from ((op, kernel) for kernel in tiled(op, direct, growth, isa))
+
+
+def _direct(ops: Iterable[Op], isa: Isa) -> Iterator[tuple[Conv2D, NativeKernel]]:
+    """Convolutions with the kernel that takes them without tiles, which are faster where there are any."""
     for op in ops:
-        direct = direct_convolution(op, isa) if isinstance(op, Conv2D) and isa is not Isa.MVE else None
+        direct = direct_convolution(op, isa) if isinstance(op, Conv2D) else None
         if isinstance(op, Conv2D) and direct is not None:
-            growth = IN_CALL if op.stride == UNIT else _TALLEST_TILE
-            yield from ((op, kernel) for kernel in tiled(op, direct, growth, isa))
+            yield op, direct
 
 
 def _further(pairs: Sequence[Pair], toolbox: Toolbox) -> Iterator[Pair]:
@@ -227,7 +250,7 @@ def _in_all_forms(ops: Iterable[Op]) -> Iterator[Op]:
             rectified = replace(op.output, type=replace(type, quant=Quant((type.scale,), (-128,))))
             yield replace(op, name=f"{op.name}_relu_int8", output=rectified)
         if isinstance(op, FullyConnected):
-            yield replace(op, name=f"{op.name}_apart", weights=_apart(op.weights))
+            yield _apart(op)
 
 
 def _coarse(operand: Tensor, output: Tensor) -> Tensor:
@@ -236,21 +259,36 @@ def _coarse(operand: Tensor, output: Tensor) -> Tensor:
     return replace(operand, type=replace(operand.type, quant=quant))
 
 
-def _apart(weights: Tensor) -> Tensor:
-    """Weights of which two units cannot stand in one word."""
-    assert weights.data is not None
-    data = weights.data.copy()
-    data[:2, 0] = (-1, -128)[: len(data)]
-    return replace(weights, data=data)
+def _apart(op: Conv2D | FullyConnected) -> Op:
+    """With weights of which two channels or units cannot stand in one word."""
+    assert op.weights.data is not None
+    data = op.weights.data.copy()
+    data.reshape(len(data), -1)[:2, 0] = (-1, -128)[: len(data)]
+    return replace(op, name=f"{op.name}_apart", weights=replace(op.weights, data=data))
 
 
 def _counts(pairs: Sequence[Pair], board: Board, toolbox: Toolbox) -> list[Count]:
     found: list[Count] = []
-    for first in range(0, len(pairs), _CALLS_PER_PROGRAM):
-        program = _program(pairs[first : first + _CALLS_PER_PROGRAM], board, toolbox)
+    for part in _programs(pairs):
+        program = _program(part, board, toolbox)
         counts = count_operators(program, random_samples(program.graph.inputs, 1, 0), Counter.PLUGIN)
         found += [counts[number] for number in range(1, len(counts) + 1)]
     return found
+
+
+def _programs(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
+    """As many pairs, one behind the other, as a program has room for."""
+    part: list[Pair] = []
+    room = _TABLES_OF_PROGRAM
+    for pair in pairs:
+        bytes = sum(table.bytes for table in pair[1].tables)
+        if part and (len(part) == _CALLS_PER_PROGRAM or bytes > room):
+            yield part
+            part, room = [], _TABLES_OF_PROGRAM
+        part.append(pair)
+        room -= bytes
+    if part:
+        yield part
 
 
 def _program(pairs: Sequence[Pair], board: Board, toolbox: Toolbox) -> Compiled:

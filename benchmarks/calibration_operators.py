@@ -1,4 +1,5 @@
-"""Operators to measure kernels on: of random shapes, from a few pixels to some rows of an image, each from a seed."""
+"""Operators to measure kernels on: of random shapes, from a few pixels to some rows of an image, some of layers of
+networks, each from a seed."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -31,7 +32,7 @@ from tinygen.ops.window import HW, NO_PADDING, UNIT, PaddingMode, Window, paddin
 _ACTIVATION = Quant((0.05,), (-3,))
 _PROBABILITY = Quant((1.0 / 256,), (-128,))
 _MOST_MACS = 300_000
-_MOST_STRIDED_MACS = 2_000_000
+_MOST_MACS_OF_NETWORKS = 2_000_000
 _SCALE = 0.02  # of levels of real numbers
 _MOST_REAL_MACS = 50_000  # without a float unit each takes some 100 instructions
 _CHANNELS = (4, 8, 16, 24, 32, 48, 64, 96, 128, 256)
@@ -119,7 +120,17 @@ def convolutions_for_tiles() -> tuple[Op, ...]:
 def convolutions_for_tiles_at_stride_2() -> tuple[Op, ...]:
     """The same at stride 2, where they pay in layers of many channels."""
     families: tuple[tuple[int, Callable[[Random], Op]], ...] = ((24, _convolution_for_tiles_at_stride_2),)
-    return tuple(_named(op, index) for index, op in enumerate(_drawn(families, _MOST_STRIDED_MACS)))
+    return tuple(_named(op, index) for index, op in enumerate(_drawn(families, _MOST_MACS_OF_NETWORKS)))
+
+
+def convolutions_of_networks() -> tuple[Op, ...]:
+    """Convolutions of filters larger than a pixel, as large as those of networks: products outweigh what stands around
+    them."""
+    families: tuple[tuple[int, Callable[[Random], Op]], ...] = (
+        (60, lambda random: _convolution(random, random.choice(_FILTERS), random.choice((1, 1, 2)))),
+    )
+    drawn = _drawn(families, _MOST_MACS_OF_NETWORKS, least=_MOST_MACS)
+    return tuple(_named(op, index) for index, op in enumerate(drawn))
 
 
 def filters_of_one_line() -> tuple[Op, ...]:
@@ -215,13 +226,15 @@ def _inside(op: Conv2D | DepthwiseConv2D) -> Op:
     return replace(op, input=_tensor((1, height, width, channels)), padding=padding)
 
 
-def _drawn(families: tuple[tuple[int, Callable[[Random], Op]], ...], most: int = _MOST_MACS) -> Iterator[Op]:
+def _drawn(
+    families: tuple[tuple[int, Callable[[Random], Op]], ...], most: int = _MOST_MACS, least: int = 0
+) -> Iterator[Op]:
     random = Random(0)
     for count, draw in families:
         taken = 0
         while taken < count:
             op = draw(random)
-            if op.macs <= most:
+            if least <= op.macs <= most:
                 taken += 1
                 yield op
 

@@ -114,7 +114,7 @@ def test_inspect_of_an_unsupported_model(tmp_path: Path) -> None:
 
 def test_inspect_prints_tables_without_json() -> None:
     ended = tinygen("inspect", DIGITS, "--ops")
-    assert re.search(r"arena +1,252 bytes of 4,185,856", ended.stdout)
+    assert re.search(r"arena +1,152 bytes of 4,185,856", ended.stdout)
     assert re.search(r"macs +59,648", ended.stdout, re.IGNORECASE)
     assert "arm_softmax_s8" in ended.stdout
     assert tinygen("analyze", DIGITS, "--ops").stdout == ended.stdout

@@ -30,8 +30,8 @@ FUNCTIONS = {  # of each family
     "first_layers": 6,
     "fully_connected": 3,
     "pooling": 2,
-    "row_filters": 11,
-    "small_filters": 9,
+    "row_filters": 10,
+    "small_filters": 8,
 }
 TWINS = ("convolution", "edge_convolution")  # families that have layers for two pixels at once
 TWIN_UNITS = ("fully_connected", "edge_fully_connected")  # for two units

@@ -5,17 +5,21 @@ import re
 
 import pytest
 
-from benchmarks.calibrate_costs import pairs_of_library, pairs_of_own
+from benchmarks.calibrate_costs import Measuring, pairs_of_library, pairs_of_own
 from tests.support.graphs import GraphBuilder
 from tests.support.rooms import PACKAGE
+from tests.support.tools import requires_qemu
 from tinygen.kernels.base import Library, Toolbox
+from tinygen.kernels.native.convolution import direct_convolution
 from tinygen.kernels.native.expanded import Expansion
 from tinygen.kernels.native.native import StreamForm
 from tinygen.kernels.prices import BASES, OWN, prices, table, table_file, table_name
 from tinygen.kernels.select import variants
+from tinygen.ops.conv2d import Conv2D
 from tinygen.ops.window import HW
 from tinygen.paths import RUNTIME_C
 from tinygen.planner.cost.cost import FETCH, MEMMOVE, MEMMOVE_UP
+from tinygen.targets import load
 from tinygen.targets.isa import Isa
 
 _WITHOUT = {
@@ -42,6 +46,15 @@ _OF_SOME_SETS = {
     "arm_depthwise_conv_fast_s16": (Isa.DSP, Isa.MVE),
     "arm_depthwise_conv_s4_opt": (Isa.DSP,),
 }
+_LARGE_LAYERS = (  # height and width, depth, channels, filter, stride; sums of many products leave 24 bits
+    (8, 128, 128, HW(3, 3), 1),
+    (10, 160, 64, HW(3, 3), 2),
+    (16, 32, 48, HW(3, 3), 1),
+    (20, 24, 64, HW(3, 3), 2),
+    (14, 40, 40, HW(5, 5), 1),
+    (12, 96, 96, HW(1, 1), 1),
+)
+_MOST_OFF = 0.05
 SETS = ((Isa.SCALAR, False), (Isa.SCALAR, True), (Isa.DSP, True), (Isa.MVE, True), (Isa.RV32IMAC, True))
 
 
@@ -101,6 +114,23 @@ def test_each_kernel_has_a_price_or_a_reason() -> None:
 def test_tables_say_what_made_them(isa: Isa, has_thumb2: bool) -> None:
     text = table_file(table_name(isa, has_thumb2)).read_text(encoding="utf-8")
     assert json.loads(text)["made_by"] == "python -m benchmarks.calibrate_costs"
+
+
+@pytest.mark.qemu
+@requires_qemu
+def test_prices_of_layers_as_large_as_those_of_networks_are_what_they_take() -> None:
+    """None of them is one that prices are fitted to, and both kinds of streams are among them."""
+    build = GraphBuilder()
+    for size, depth, channels, kernel, stride in _LARGE_LAYERS:
+        build.conv(build.input(1, size, size, depth), channels, kernel, HW(stride, stride))
+    toolbox = Toolbox(Library.PORTABLE, Isa.DSP, has_native_kernels=True)
+    direct = [(op, direct_convolution(op, Isa.DSP)) for op in build.ops if isinstance(op, Conv2D)]
+    pairs = [(op, kernel) for op, kernel in direct if kernel is not None]
+    assert len(pairs) == len(_LARGE_LAYERS)
+    assert {"tg_native_convolve_s8", "tg_native_convolve_joined_s8"} <= {kernel.function for _, kernel in pairs}
+    for sample in Measuring(load("mps2-an386"), ()).samples(pairs, toolbox):
+        off = prices(toolbox).instructions(sample.work) / sample.instructions - 1
+        assert abs(off) < _MOST_OFF, f"{sample.work}: {sample.instructions:,.0f} instructions, {off:+.1%}"
 
 
 def test_parts_may_be_computed_by_other_tiles_that_make_do_with_the_scratch() -> None:
