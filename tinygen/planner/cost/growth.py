@@ -5,7 +5,7 @@ transformed for tiles of Winograd's method: each step takes more bytes and fewer
 transformed in the call, it takes scratch and code instead. An exchange rate decides for each layer alone; within a
 limit it is the knapsack problem with one choice of each group (Kellerer, Pferschy, Pisinger: Knapsack Problems, 2004,
 chapter 11), solved by the points that no other beats. The code of a kernel is paid once, by all that run on it: so
-kernels are taken in and left out, one by one, as long as what the others leave of the flash makes that faster.
+sets of kernels are searched, some at once left out, for what the others leave of the flash to weights.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -233,7 +233,7 @@ def _smaller(
         needed = frozenset[str]().union(*(functions_of(call.kernel) for call in calls))
         code_of = partial(flash.functions, tried, needed)
         beside = flash.beside(schedule, tried) - code_of(frozenset[str]().union(*(way.functions for way in taken)))
-        fastest = _Room(layers, flash.limit_bytes - beside - others, code_of).fastest()
+        fastest = _Search(layers, flash.limit_bytes - beside - others, code_of).fastest()
         if fastest is None:
             return
         tried = _grown(toolbox, layers, fastest)
@@ -303,12 +303,12 @@ class _Found(NamedTuple):
 
     lacking_bytes: int
     instructions: float
-    kinds: tuple[tuple[str, ...], ...]  # that are run, in order: equal ones are told apart
+    kinds: tuple[tuple[str, ...], ...]  # that are run, or asked for in vain, in order: equal ones are told apart
     ways: tuple[_Way, ...] | None
 
 
-class _Room:
-    """Flash for the weights of layers and for the code of the kinds of kernels that they run on."""
+class _Search:
+    """For the ways of layers, where weights and the code of all kinds of kernels have so many bytes together."""
 
     def __init__(self, layers: Sequence[_Layer], bytes: int, code_of: Callable[[frozenset[str]], int]) -> None:
         """`code_of`: the bytes of functions."""
@@ -316,7 +316,7 @@ class _Room:
         self._bytes = bytes
         self._code_of = code_of
         self._known: dict[_Kinds, _Found] = {}
-        self._every = _run(way for layer in layers for way in layer.ways)
+        self._every = _kinds_of(way for layer in layers for way in layer.ways)
 
     def fastest(self) -> tuple[_Way, ...] | None:
         """The ways of all layers with the fewest instructions that are found to fit, None where none do.
@@ -325,11 +325,11 @@ class _Room:
         is left out, since those that share code save little alone and only several together may leave room for what
         helps more, kinds are taken in, left out or exchanged while that helps.
         """
-        least = _run(min(layer.ways, key=self._smallness) for layer in self._layers)
-        starts = (least, *self._descent(self._every), *(self._every - {kind} for kind in self._every))
+        least = _kinds_of(min(layer.ways, key=self._bytes_alone) for layer in self._layers)
+        starts = (least, *self._descent(self._every), *self._fewer(self._every))
         return min(map(self._climbed, starts), key=lambda found: found[:3]).ways
 
-    def _smallness(self, way: _Way) -> int:
+    def _bytes_alone(self, way: _Way) -> int:
         return way.bytes + self._code_of(way.functions)
 
     def _descent(self, kinds: _Kinds) -> Iterator[_Kinds]:
@@ -342,20 +342,26 @@ class _Room:
             if not left:
                 return
             found, kind, kinds = min(left, key=lambda step: step[0][:3])
-            kinds = _run(found.ways) if found.ways else kinds
+            kinds = _kinds_of(found.ways) if found.ways else kinds
             gone |= {kind}
 
     def _climbed(self, kinds: _Kinds) -> _Found:
-        """The best that is found from there by steps of one kind: with it, without it, or with others in its place."""
+        """The best that is found from there by steps of one kind: with it, or without it, others in its place."""
         best = self._within(kinds)
         while True:
-            kinds = _run(best.ways) if best.ways else kinds
-            instead = (self._without(kinds, frozenset({kind})) for kind in kinds)
-            steps = {*(kinds ^ {kind} for kind in self._every), *(others for others in instead if others is not None)}
+            kinds = _kinds_of(best.ways) if best.ways else kinds
+            steps = {*self._fewer(kinds), *(kinds | {kind} for kind in self._every - kinds)}
+            if not steps:
+                return best
             found, kinds = min(((self._within(step), step) for step in steps), key=lambda step: step[0][:3])
             if found[:2] >= best[:2]:
                 return best
             best = found
+
+    def _fewer(self, kinds: _Kinds) -> Iterator[_Kinds]:
+        """The kinds without each that layers can do without."""
+        left = (self._without(kinds, frozenset({kind})) for kind in kinds)
+        return (others for others in left if others is not None)
 
     def _without(self, kinds: _Kinds, gone: _Kinds) -> _Kinds | None:
         """The kinds but those that are gone, and the smallest other for a layer that has none left; None where there is
@@ -366,11 +372,11 @@ class _Room:
             if not ways:
                 return None
             if not any(way.functions in left for way in ways):
-                left |= {min(ways, key=self._smallness).functions}
+                left |= {min(ways, key=self._bytes_alone).functions}
         return left
 
     def _within(self, kinds: _Kinds) -> _Found:
-        """With so many kinds; those that are not run are left out, which leaves more for weights."""
+        """With these kinds, one or more for each layer; what is not run is left out, which leaves more for weights."""
         if kinds not in self._known:
             self._known[kinds] = self._found(kinds)
         return self._known[kinds]
@@ -379,21 +385,18 @@ class _Room:
         ways_of = (tuple(way for way in layer.ways if way.functions in kinds) for layer in self._layers)
         left = [replace(layer, ways=_unbeaten_of(ways)) for layer, ways in zip(self._layers, ways_of, strict=True)]
         names = tuple(sorted(tuple(sorted(kind)) for kind in kinds))
-        if not all(layer.ways for layer in left):
-            return _Found(self._bytes, inf, names, None)
         room_for_weights = self._bytes - self._code_of(frozenset[str]().union(*kinds))
         lacking = sum(layer.ways[-1].bytes for layer in left) - room_for_weights
         if lacking > 0:
             return _Found(lacking, inf, names, None)
         ways = _fastest(left, room_for_weights)
         assert ways is not None  # the smallest fit
-        run = _run(ways)
-        if run != kinds:
+        if (run := _kinds_of(ways)) != kinds:
             return self._within(run)
         return _Found(0, sum(way.instructions for way in ways), names, ways)
 
 
-def _run(ways: Iterable[_Way]) -> _Kinds:
+def _kinds_of(ways: Iterable[_Way]) -> _Kinds:
     return frozenset(way.functions for way in ways)
 
 
