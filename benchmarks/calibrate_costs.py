@@ -162,8 +162,8 @@ def pairs_of_library(toolbox: Toolbox) -> list[Pair]:
 def pairs_of_own(toolbox: Toolbox) -> list[Pair]:
     """Operators with tinygen's own kernels, native ones in all their forms.
 
-    On cores with the DSP extension also convolutions as large as those of networks, and with weights that do not stand
-    two in a word, as most do: elsewhere none are joined, and small layers tell the prices of large ones.
+    On cores with the DSP extension also convolutions as large as those of networks, and with weights that, unlike most,
+    do not stand two in a word: elsewhere none are joined, and small layers tell the prices of large ones.
     """
     pairs = _pairs_of_small_layers(toolbox)
     if toolbox.isa.runs_dsp_kernels:
@@ -207,7 +207,7 @@ def _in_tiles(ops: Iterable[Op], isa: Isa) -> Iterator[Pair]:
 
 
 def _direct(ops: Iterable[Op], isa: Isa) -> Iterator[tuple[Conv2D, NativeKernel]]:
-    """Convolutions with the kernel that takes them without tiles, which are faster where there are any."""
+    """Convolutions with the kernel that takes them without tiles."""
     for op in ops:
         direct = direct_convolution(op, isa) if isinstance(op, Conv2D) else None
         if isinstance(op, Conv2D) and direct is not None:
