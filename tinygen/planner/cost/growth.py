@@ -5,7 +5,7 @@ transformed for tiles of Winograd's method: each step takes more bytes and fewer
 transformed in the call, it takes scratch and code instead. An exchange rate decides for each layer alone; within a
 limit it is the knapsack problem with one choice of each group (Kellerer, Pferschy, Pisinger: Knapsack Problems, 2004,
 chapter 11), solved by the points that no other beats. The code of a kernel is paid once, by all that run on it: so
-sets of kernels are searched, some at once left out, for what the others leave of the flash to weights.
+sets of kernels are searched for what their code leaves of the flash to weights.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,6 +30,7 @@ TILES = (4, 2, 1, 0)  # rows of outputs for Winograd's method
 PLAIN_SHARE = 0.10  # of the plain constants, that a percent of time may cost where nothing else is said
 _MOST_POINTS = 1024  # that are kept: of those in one of so many steps of the limit the fastest
 _BY_MEMORY = (Objective.RAM, Objective.BALANCED, Objective.TIME)
+_MOST_BRANCHES = 4096  # of a search for kinds of kernels, ten times what any network took; the best until then counts
 _MOST_PLANS = 3  # of some small weights and some large ones, before all are small: estimates are of whole tensors
 
 
@@ -298,102 +299,59 @@ def _from(growths: Sequence[int], most: int) -> Sequence[int]:
     return growths[growths.index(most) :] if most in growths else (most,)
 
 
-class _Found(NamedTuple):
-    """By how much the smallest ways are too large, and else the fastest."""
+class _Branch(NamedTuple):
+    """Of the search for kinds: what may be run."""
 
-    lacking_bytes: int
-    instructions: float
-    kinds: tuple[tuple[str, ...], ...]  # that are run, or asked for in vain, in order: equal ones are told apart
-    ways: tuple[_Way, ...] | None
+    paid: _Kinds  # whose code counts, run or not
+    allowed: _Kinds  # among them those that are paid
 
 
 class _Search:
-    """For the ways of layers, where weights and the code of all kinds of kernels have so many bytes together."""
+    """For the ways of layers, where weights and the code of all kinds of kernels have so many bytes together.
+
+    Branch and bound (Land, Doig: An automatic method of solving discrete programming problems, 1960) over the kinds:
+    the knapsack in which only the code of some counts is as fast as any ways with these kinds can be. Where it fits
+    with all code that it runs, it is the best of its branch; else one of the kinds is paid for, or is not allowed.
+    """
 
     def __init__(self, layers: Sequence[_Layer], bytes: int, code_of: Callable[[frozenset[str]], int]) -> None:
         """`code_of`: the bytes of functions."""
         self._layers = layers
         self._bytes = bytes
         self._code_of = code_of
-        self._known: dict[_Kinds, _Found] = {}
-        self._every = _kinds_of(way for layer in layers for way in layer.ways)
 
     def fastest(self) -> tuple[_Way, ...] | None:
-        """The ways of all layers with the fewest instructions that are found to fit, None where none do.
+        """The ways of all layers with the fewest instructions that fit, None where none do; of `_MOST_BRANCHES`."""
+        best, fewest = None, inf
+        branches = [_Branch(frozenset(), _kinds_of(way for layer in self._layers for way in layer.ways))]
+        for _ in range(_MOST_BRANCHES):
+            if not branches:
+                break
+            branch = branches.pop()
+            ways = self._with_code_that_is_paid(branch)
+            if ways is None or (instructions := sum(way.instructions for way in ways)) >= fewest:
+                continue
+            run = _kinds_of(ways)
+            if sum(way.bytes for way in ways) + self._code(run) <= self._bytes:
+                best, fewest = ways, instructions
+                continue
+            dearest = max(sorted(run - branch.paid, key=sorted), key=lambda kind: self._code(branch.paid | {kind}))
+            branches.append(branch._replace(allowed=branch.allowed - {dearest}))
+            branches.append(branch._replace(paid=branch.paid | {dearest}))
+        return best
 
-        From the smallest of each layer, from all kinds, from all but one, and from what is left as one after the other
-        is left out, since those that share code save little alone and only several together may leave room for what
-        helps more, kinds are taken in, left out or exchanged while that helps.
-        """
-        least = _kinds_of(min(layer.ways, key=self._bytes_alone) for layer in self._layers)
-        starts = (least, *self._descent(self._every), *self._fewer(self._every))
-        return min(map(self._climbed, starts), key=lambda found: found[:3]).ways
-
-    def _bytes_alone(self, way: _Way) -> int:
-        return way.bytes + self._code_of(way.functions)
-
-    def _descent(self, kinds: _Kinds) -> Iterator[_Kinds]:
-        """The kinds, then without the one whose loss costs least, for good, and so on, also where such a step loses."""
-        gone: _Kinds = frozenset()
-        while True:
-            yield kinds
-            steps = [(kind, self._without(kinds, gone | {kind})) for kind in sorted(kinds, key=sorted)]
-            left = [(self._within(others), kind, others) for kind, others in steps if others is not None]
-            if not left:
-                return
-            found, kind, kinds = min(left, key=lambda step: step[0][:3])
-            kinds = _kinds_of(found.ways) if found.ways else kinds
-            gone |= {kind}
-
-    def _climbed(self, kinds: _Kinds) -> _Found:
-        """The best that is found from there by steps of one kind: with it, or without it, others in its place."""
-        best = self._within(kinds)
-        while True:
-            kinds = _kinds_of(best.ways) if best.ways else kinds
-            steps = {*self._fewer(kinds), *(kinds | {kind} for kind in self._every - kinds)}
-            if not steps:
-                return best
-            found, kinds = min(((self._within(step), step) for step in steps), key=lambda step: step[0][:3])
-            if found[:2] >= best[:2]:
-                return best
-            best = found
-
-    def _fewer(self, kinds: _Kinds) -> Iterator[_Kinds]:
-        """The kinds without each that layers can do without."""
-        left = (self._without(kinds, frozenset({kind})) for kind in kinds)
-        return (others for others in left if others is not None)
-
-    def _without(self, kinds: _Kinds, gone: _Kinds) -> _Kinds | None:
-        """The kinds but those that are gone, and the smallest other for a layer that has none left; None where there is
-        none."""
-        left = kinds - gone
+    def _with_code_that_is_paid(self, branch: _Branch) -> tuple[_Way, ...] | None:
+        """The ways with the fewest instructions that fit with the code that is paid."""
+        left = []
         for layer in self._layers:
-            ways = [way for way in layer.ways if way.functions not in gone]
+            ways = _unbeaten_of(way for way in layer.ways if way.functions in branch.allowed)
             if not ways:
                 return None
-            if not any(way.functions in left for way in ways):
-                left |= {min(ways, key=self._bytes_alone).functions}
-        return left
+            left.append(replace(layer, ways=ways))
+        return _fastest(left, self._bytes - self._code(branch.paid))
 
-    def _within(self, kinds: _Kinds) -> _Found:
-        """With these kinds, one or more for each layer; what is not run is left out, which leaves more for weights."""
-        if kinds not in self._known:
-            self._known[kinds] = self._found(kinds)
-        return self._known[kinds]
-
-    def _found(self, kinds: _Kinds) -> _Found:
-        ways_of = (tuple(way for way in layer.ways if way.functions in kinds) for layer in self._layers)
-        left = [replace(layer, ways=_unbeaten_of(ways)) for layer, ways in zip(self._layers, ways_of, strict=True)]
-        names = tuple(sorted(tuple(sorted(kind)) for kind in kinds))
-        room_for_weights = self._bytes - self._code_of(frozenset[str]().union(*kinds))
-        lacking = sum(layer.ways[-1].bytes for layer in left) - room_for_weights
-        if lacking > 0:
-            return _Found(lacking, inf, names, None)
-        ways = _fastest(left, room_for_weights)
-        assert ways is not None  # the smallest fit
-        if (run := _kinds_of(ways)) != kinds:
-            return self._within(run)
-        return _Found(0, sum(way.instructions for way in ways), names, ways)
+    def _code(self, kinds: _Kinds) -> int:
+        return self._code_of(frozenset[str]().union(*kinds))
 
 
 def _kinds_of(ways: Iterable[_Way]) -> _Kinds:
