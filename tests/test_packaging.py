@@ -120,7 +120,7 @@ def test_what_the_source_distribution_holds(sdist: Path) -> None:
     assert own <= set(names)
     assert "tests/test_packaging.py" in names
     assert not [name for name in names if name.startswith(("third_party", ".venv")) or "__pycache__" in name]
-    assert sdist.stat().st_size < 3_000_000  # sources of 2 MB: models, libraries or caches would show
+    assert sdist.stat().st_size < 3_200_000  # sources of 3 MB: models, libraries or caches would show
 
 
 @requires_host_cc

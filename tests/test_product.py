@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +14,16 @@ import tinygen
 from tests.support.command_line import DIGITS
 from tests.support.command_line import tinygen as run
 from tests.support.program import build_program, run_program
+from tests.support.shared import shared_file
 from tests.support.stateful import variables_model
 from tests.support.tflite_writer import ModelWriter
 from tests.support.tiny_models import classifier
-from tests.support.tools import requires_host_cc, requires_qemu
+from tests.support.tools import requires_cmsis, requires_host_cc, requires_qemu
 from tinygen.build.toolchain import for_board
 from tinygen.codegen.project import ProjectKind
 from tinygen.errors import DoesNotFitError, UsageError
 from tinygen.ir.types import Array
+from tinygen.kernels.base import Library, Objective
 from tinygen.options import Joining, Options
 from tinygen.pipeline import Compiled, compile_model
 from tinygen.product import JointModels, product
@@ -261,3 +264,16 @@ def test_limits_hold_for_all_together(tmp_path: Path) -> None:
         "tinygen: --together, --cascade: are given for one network, several were expected. Leave them out.\n"
     )
     assert load("host").main_ram.name == "ram"
+
+
+@requires_cmsis
+def test_members_have_one_library_where_memory_chooses_portable_kernels_for_some() -> None:
+    """Image classification takes less with them, keyword spotting does not."""
+    options = Options("mps2-an386", objective=Objective.RAM)
+    names = ("kws_ref_model", "pretrainedResnet_quant")
+    members = [
+        compile_model(shared_file(f"models/mlperf_tiny/{name}.tflite"), replace(options, name=short))
+        for name, short in zip(names, ("kws", "ic"), strict=True)
+    ]
+    assert {member.library for member in members} == set(Library)
+    assert {member.library for member in product("both", members, Joining()).members} == {Library.PORTABLE}

@@ -47,13 +47,16 @@ from tinygen.passes.streaming.products import products, products_of_windows
 from tinygen.passes.widen_halves import widen_halves
 from tinygen.planner import fit
 from tinygen.planner.cost.choice import instructions
+from tinygen.planner.cost.code import beside_constants
+from tinygen.planner.cost.cost import estimated_instructions
 from tinygen.planner.cost.growth import TILES, exchanging, planned_within
 from tinygen.planner.knee import FoundPlan, balanced_plan
 from tinygen.planner.memory.spill import arena_room
 from tinygen.planner.plan import CurvePoint, PlanRequest, curve, for_graph, plan, with_chosen
+from tinygen.planner.schedule.constants import const_bytes
 from tinygen.planner.schedule.schedule import Arena, HotCode, Schedule
 from tinygen.planner.schedule.solver import check_installed
-from tinygen.planner.search.goals import Tradeoff
+from tinygen.planner.search.goals import Tradeoff, chosen_for_ram, room_bytes
 from tinygen.planner.search.search_work import Watch
 from tinygen.quant.dynamic.apply import Applied, apply
 from tinygen.quant.errors import Code, DynamicError
@@ -153,7 +156,8 @@ class Compiled:
         """The plan that another goal of -O would give the same graph, and whose kernels are in it."""
         options = replace(self.options, objective=goal)
         library = choose_library(options)
-        return _planned(self.graph, self.board, library, options, self.imported, None).schedule, library
+        found = _planned_over_libraries(self.graph, self.board, library, options, self.imported, None)
+        return found.schedule, found.toolbox.library
 
     @property
     def const_limit_bytes(self) -> int:
@@ -326,7 +330,7 @@ def plan_model(
     graph = passes.run(graph, (keep_read_rows, keep_in_rings, remove_copies, products_of_windows), observe)
     if options.stores_output:
         _check_one_output(graph)
-    toolbox, schedule, smaller = _planned(graph, board, library, options, imported, watch)
+    toolbox, schedule, smaller = _planned_over_libraries(graph, board, library, options, imported, watch)
     if options.stores_output:
         _check_stored(schedule)
     compiled = Compiled(
@@ -335,7 +339,7 @@ def plan_model(
         options,
         imported,
         schedule,
-        library,
+        toolbox.library,
         toolbox,
         {},
         calibration,
@@ -345,6 +349,41 @@ def plan_model(
         smaller=smaller,
     )
     return _with_hot_code(compiled)
+
+
+def _planned_over_libraries(
+    graph: Graph, board: Board, library: Library, options: Options, imported: Graph, watch: Watch | None
+) -> FoundPlan:
+    """The plan, with portable kernels instead of those of CMSIS-NN where memory is the goal and that serves it better,
+    or where a limit is not kept otherwise: the results of portable ones may lie over what they read."""
+    found = _planned(graph, board, library, options, imported, watch)
+    limit = options.ram_bytes
+    is_too_large = limit is not None and found.schedule.arena_bytes > limit
+    may_choose = library is Library.CMSIS_NN and options.kernels is Kernels.AUTO and not graph.states
+    if not may_choose or not (options.objective is Objective.RAM or is_too_large):
+        return found
+    portable = _planned(graph, board, Library.PORTABLE, options, imported, watch)
+    if not _fits_flash(portable, board, options):
+        return found
+    if options.objective is not Objective.RAM:
+        return min(found, portable, key=lambda each: each.schedule.arena_bytes)
+    plans = {_tradeoff(portable): portable, _tradeoff(found): found}
+    smallest, chosen = min(plans, key=lambda plan: plan.bytes), chosen_for_ram(plans)
+    if chosen.bytes > smallest.bytes:
+        smallest_options = replace(options, slack=0.0)
+        least = _planned(graph, board, Library.PORTABLE, smallest_options, imported, watch).schedule.arena_bytes
+        chosen = chosen if chosen.bytes <= room_bytes(least, options.slack, limit) else smallest
+    return plans[chosen]
+
+
+def _tradeoff(found: FoundPlan) -> Tradeoff:
+    schedule = found.schedule
+    return Tradeoff(schedule.arena_bytes, estimated_instructions(schedule, found.toolbox.library))
+
+
+def _fits_flash(found: FoundPlan, board: Board, options: Options) -> bool:
+    beside = beside_constants(found.schedule, found.toolbox)
+    return const_bytes(found.schedule) + beside <= flash_limit_bytes(board, options)
 
 
 def _planned(

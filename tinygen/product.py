@@ -1,7 +1,7 @@
 """Several networks in one folder and one memory."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise
 
@@ -11,8 +11,10 @@ from tinygen.codegen.c_text import checked_identifier
 from tinygen.codegen.joint import JointText, render_joint
 from tinygen.codegen.project import ProjectKind
 from tinygen.errors import DoesNotFitError, UsageError
-from tinygen.options import Joining
-from tinygen.pipeline import Compiled, flash_limit_bytes, hot_code_of
+from tinygen.kernels.base import Library
+from tinygen.options import Joining, Kernels
+from tinygen.paths import WITHOUT_CMSIS_NN
+from tinygen.pipeline import Compiled, compile_model, flash_limit_bytes, hot_code_of
 from tinygen.planner.joint import Handover, Joint, join, matching
 from tinygen.planner.memory.spill import rooms
 from tinygen.planner.schedule.constants import const_bytes
@@ -89,6 +91,7 @@ class JointModels:
 
 def product(name: str, members: Sequence[Compiled], joining: Joining) -> JointModels:
     """The networks in one memory; UsageError where they do not go together."""
+    members = _with_one_library(members)
     name = checked_identifier(name)
     names = [member.name for member in members]
     twice = next((each for each in names if names.count(each) > 1), None)
@@ -117,6 +120,18 @@ def product(name: str, members: Sequence[Compiled], joining: Joining) -> JointMo
     _check_order(handovers)
     schedules = {member.name: member.schedule for member in members}
     return JointModels(name, members, join(schedules, together, handovers))
+
+
+def _with_one_library(members: Sequence[Compiled]) -> Sequence[Compiled]:
+    """The members; where memory as the goal chose portable kernels for some of them, all without CMSIS-NN's."""
+    if len({member.library for member in members}) == 1:
+        return members
+    others = (m.library is Library.CMSIS_NN and m.options.kernels is Kernels.AUTO for m in members)
+    return [_without_cmsis_nn(member) if other else member for member, other in zip(members, others, strict=True)]
+
+
+def _without_cmsis_nn(member: Compiled) -> Compiled:
+    return compile_model(member.source, replace(member.options, name=member.name, cmsis_nn=WITHOUT_CMSIS_NN))
 
 
 def _known(names: Sequence[str], members: Mapping[str, Compiled], option: str) -> Sequence[str]:

@@ -78,11 +78,10 @@ def test_the_text(name: str, update_golden: bool) -> None:
 
 @pytest.mark.parametrize("rereads_input", [True, False], ids=["fetched", "resident"])
 def test_more_strips_are_no_more_code(rereads_input: bool) -> None:
-    """Whatever the widths: of 10 columns in 4 strips two have 2 and two have 3. Rings of 4 resident strips move their
-    rows at other times."""
-    for count, statements in ((2, 21), (3, 21), (4, 21 if rereads_input else 22)):
+    """Whatever the widths: of 10 columns in 4 strips two have 2 and two have 3."""
+    for count in (2, 3, 4):
         schedule = _in_strips(count, rereads_input)
-        assert _statements(_text(schedule)) == {"operators_1_to_2_strip": statements, "operators_1_to_2": 1}
+        assert _statements(_text(schedule)) == {"operators_1_to_2_strip": 14, "operators_1_to_2": 1}
         (fused,) = schedule.steps
         assert isinstance(fused, Fused)
         (strips,) = fused.steps
@@ -120,7 +119,7 @@ def test_vww_in_strips_takes_little_for_what_it_computes_again() -> None:
     """The figure of the README: of what is left to compute after shrinking, 6.4 % more."""
     options = Options("mps2-an386", objective=Objective.RAM, input=InputMode.REREADABLE, kernels=Kernels.PORTABLE)
     compiled = compile_model(model_file("vww_96_int8"), options)
-    assert compiled.schedule.arena_bytes == 8_860
+    assert compiled.schedule.arena_bytes == 8_857
     again = extra_macs(compiled.schedule) / compiled.graph.macs
     assert 0.063 < again < 0.064
 

@@ -10,10 +10,10 @@ from tests.support.graphs import GraphBuilder
 from tinygen import targets
 from tinygen.errors import VerifyError
 from tinygen.ir.tensor import Tensor
-from tinygen.kernels.base import Library, Toolbox
+from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.ops.concat import Concat
 from tinygen.ops.window import HW
-from tinygen.planner.plan import plan
+from tinygen.planner.plan import PlanRequest, plan
 from tinygen.planner.schedule.check import _Execution, check
 from tinygen.planner.schedule.schedule import Buffer, Place, Schedule
 
@@ -333,3 +333,26 @@ def test_an_operand_overwritten_between_its_writer_and_its_reader() -> None:
         VerifyError, match=r"step 2 \(op2\): reads 't0', but byte 0 of it was overwritten by 't1' when step 1 \(op1\)"
     ):
         check(replace(schedule, places={**schedule.places, second: Place(shared, 0)}))
+
+
+def _over_its_operand() -> Schedule:
+    """A depthwise layer on 6 x 6 pixels of 16 channels, whose result lies over its operand."""
+    build = GraphBuilder()
+    graph = build.graph(build.depthwise(build.input(1, 6, 6, 16)))
+    toolbox = Toolbox(Library.PORTABLE, _BOARD.isa, Objective.RAM)
+    return plan(graph, _BOARD, toolbox, PlanRequest(slack=0))
+
+
+def test_a_result_over_its_operand_is_found_where_it_is_too_near() -> None:
+    """Its lead is a row and a pixel: one byte less is too little."""
+    schedule = _over_its_operand()
+    check(schedule)
+    (call,) = schedule.calls
+    assert call.lead_bytes == (6 + 1) * 16
+    assert schedule.arena_bytes == 6 * 6 * 16 + call.lead_bytes
+    result = call.kernel.writes[0]
+    place = schedule.places[result]
+    larger = replace(place.buffer, bytes=place.buffer.bytes + 1)
+    moved = _replace_buffer(schedule, place.buffer, larger)
+    with pytest.raises(VerifyError, match=f"writes '{re.escape(result.name)}' over its operand"):
+        check(replace(moved, places={**moved.places, result: Place(larger, place.offset + 1)}))

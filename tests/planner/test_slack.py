@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.support.command_line import DIGITS, Ended, tinygen
 from tests.support.graphs import GraphBuilder, bottlenecks, images
 from tests.support.shared import shared_file
-from tinygen import targets
+from tests.support.tools import requires_cmsis
+from tinygen import pipeline, targets
 from tinygen.frontends.tflite.importer import import_tflite
 from tinygen.ir.graph import Graph, Op
 from tinygen.kernels.base import Library, Objective, Toolbox
@@ -18,6 +19,7 @@ from tinygen.ops.resize import ResizeNearest
 from tinygen.ops.window import HW, UNIT
 from tinygen.options import Options
 from tinygen.passes import run
+from tinygen.paths import WITHOUT_CMSIS_NN
 from tinygen.pipeline import compile_model
 from tinygen.planner.cost.choice import variants
 from tinygen.planner.cost.cost import estimated_instructions
@@ -68,12 +70,38 @@ def _bytes(graph: Graph, library: Library, slack: float) -> int:
 
 @pytest.mark.parametrize("name", _MODELS)
 def test_the_slack_is_counted_from_the_smallest_arena_over_all_kernels(name: str) -> None:
-    """Whether CMSIS-NN is there or not."""
+    """That of the library alone is among them."""
     graph = run(import_tflite(shared_file(f"models/mlperf_tiny/{name}.tflite")))
-    smallest = min(_bytes(graph, library, 0.0) for library in Library)
     for library in Library:
-        assert _bytes(graph, library, 0.0) == smallest
+        smallest = _bytes(graph, library, 0.0)
+        alone = plan(graph, _M4, _auto(library, _M4.isa).of_library, PlanRequest(slack=0)).arena_bytes
+        assert smallest <= alone
         assert _bytes(graph, library, RAM_SLACK) <= (1 + RAM_SLACK) * smallest
+
+
+def _arena(model: Path, options: Options) -> int:
+    return pipeline.plan_model(model, options).schedule.arena_bytes
+
+
+@requires_cmsis
+@pytest.mark.parametrize("name", _MODELS)
+def test_memory_as_the_goal_takes_no_more_where_cmsis_nn_is_there(name: str) -> None:
+    """Its kernels keep their results apart from what they read, portable ones need not."""
+    model = shared_file(f"models/mlperf_tiny/{name}.tflite")
+    options = Options(_M4.name, objective=Objective.RAM, slack=0.0)
+    folders = (None, WITHOUT_CMSIS_NN)
+    there, left_out = (_arena(model, replace(options, cmsis_nn=folder)) for folder in folders)
+    assert there <= left_out
+    there_with_slack = _arena(model, replace(options, slack=RAM_SLACK))
+    assert there_with_slack <= (1 + RAM_SLACK) * there
+
+
+@pytest.mark.parametrize("folder", [WITHOUT_CMSIS_NN, pytest.param(None, marks=requires_cmsis)])
+@pytest.mark.parametrize("goal", [Objective.TIME, Objective.BALANCED])
+def test_a_limit_that_only_portable_kernels_keep_is_kept(goal: Objective, folder: Path | None) -> None:
+    """4,206 bytes is the least with native kernels, or those of CMSIS-NN."""
+    model = shared_file("models/mlperf_tiny/kws_ref_model.tflite")
+    assert _arena(model, Options(_M4.name, objective=goal, ram_bytes=4_000, cmsis_nn=folder)) <= 4_000
 
 
 def test_image_classification_without_ortools() -> None:

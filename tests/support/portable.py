@@ -141,9 +141,10 @@ class Output:
 
 @dataclass(frozen=True)
 class InOutput:
-    """Stands in an argument list for an input that lies where the output will."""
+    """Stands in an argument list for an input that lies where the output will, or so many bytes behind its begin."""
 
     values: Int8
+    lead: int = 0
 
 
 @dataclass(frozen=True)
@@ -166,22 +167,24 @@ class Kernels:
         """Status and output of a call; the output stands at an odd address between guards, which must survive."""
         keep: list[object] = []
         size = next(argument.size for argument in arguments if isinstance(argument, Output))
-        memory = np.full(size + 2 * GUARD + 1, GUARD_VALUE, np.int8)
+        over = next((each.lead + each.values.size for each in arguments if isinstance(each, InOutput)), 0)
+        memory = np.full(max(size, over) + 2 * GUARD + 1, GUARD_VALUE, np.int8)
         start = GUARD + 1 - memory.ctypes.data % 2
         passed = [self._pass(argument, memory[start:], keep) for argument in arguments]
+        behind = memory[start + size :].copy()
         entry = getattr(self.library, function)
         entry.restype = None if function in NO_STATUS else ctypes.c_int32
         status = entry(*passed) or SUCCESS
         assert (memory[:start] == GUARD_VALUE).all(), f"{self.name}: {function} wrote before its output"
-        assert (memory[start + size :] == GUARD_VALUE).all(), f"{self.name}: {function} wrote behind its output"
+        assert (memory[start + size :] == behind).all(), f"{self.name}: {function} wrote behind its output"
         return status, memory[start : start + size]
 
     def _pass(self, argument: Argument, output: Int8, keep: list[object]) -> object:
         if isinstance(argument, Output):
             return ctypes.c_void_p(output.ctypes.data)
         if isinstance(argument, InOutput):
-            output[: argument.values.size] = argument.values.reshape(-1)
-            return ctypes.c_void_p(output.ctypes.data)
+            output[argument.lead : argument.lead + argument.values.size] = argument.values.reshape(-1)
+            return ctypes.c_void_p(output.ctypes.data + argument.lead)
         if isinstance(argument, Scratch):
             memory = np.zeros(SCRATCH_BYTES, np.int8)
             context = Context(memory.ctypes.data, SCRATCH_BYTES) if self.scratch else Context(None, 0)

@@ -10,6 +10,7 @@ from typing import ClassVar, Protocol
 from tinygen.ir.graph import Graph, Op, Source, Subgraph
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array, DType
+from tinygen.kernels.diagonal import Diagonal
 from tinygen.kernels.packing import Packing
 from tinygen.kernels.work import PLAIN_LOOPS, Loops, Work, elements, products
 from tinygen.targets.isa import Isa
@@ -98,6 +99,11 @@ class Toolbox:
     def mixes_kernels(self) -> bool:
         """Whether kernels of tinygen's own stand beside the library's wherever that helps."""
         return self.has_native_kernels or self.chooses_by_cost
+
+    @property
+    def is_only_portable(self) -> bool:
+        """Whether the library's kernels are tinygen's portable ones, and parts of operators have no others."""
+        return self.library is Library.PORTABLE and not self.mixes_kernels
 
     @property
     def of_library(self) -> "Toolbox":
@@ -216,6 +222,7 @@ class Kernel:
     scratch_align: int = 4
     updates: tuple[Tensor, ...] = ()  # operands read through the pointers to the first results, which must lie there
     in_place: tuple[Tensor, ...] = ()  # operands whose memory the (single) result may take over, element by element
+    diagonal: Diagonal | None = None  # how the result may lie over the first operand, where it is not in its place
     loops: Loops = PLAIN_LOOPS  # how it multiplies, where `work` is not its own
     plans: tuple[Planned, ...] = ()  # of the subgraphs that it runs in its scratch
 
@@ -223,6 +230,11 @@ class Kernel:
     def is_own(self) -> bool:
         """Whether its C function is tinygen's, whichever library is linked."""
         return self.header != _LIBRARY_HEADER
+
+    @property
+    def gives_way(self) -> tuple[Tensor, ...]:
+        """Operands whose memory the result may take over, all of it or in part."""
+        return self.reads[:1] if self.diagonal else self.in_place
 
     @property
     def is_priced_by_cycles(self) -> bool:

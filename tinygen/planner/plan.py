@@ -158,6 +158,9 @@ def _plan(graph: Graph, board: Board, toolbox: Toolbox, request: PlanRequest) ->
             request.most_units(toolbox.objective),
             request.tell,
         )
+        is_too_large = request.limit_bytes is not None and found.arena_bytes > request.limit_bytes
+        if is_too_large and toolbox.mixes_kernels and toolbox.objective is not Objective.RAM:
+            found = smaller(found.arena_bytes, SharedFindings()) or found
         schedule = found if _is_worth_it(found, schedule, toolbox, request, limit) else schedule
     schedule = _in_memories(schedule, request)
     check(schedule)

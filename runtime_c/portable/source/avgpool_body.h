@@ -3,6 +3,9 @@
  *
  * Average pooling of ELEMENT values in the function POOL, included once for each type. CLAMP limits a value to a range
  * of the type.
+ *
+ * Plans rely on the order of reads and writes (tinygen/kernels/diagonal.py): each channel of a pixel is written once
+ * its window is read, one after the other. Input and output may overlap.
  */
 #include "arm_nnfunctions.h"
 #include "requantize.h"

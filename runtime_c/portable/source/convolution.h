@@ -33,6 +33,11 @@ typedef enum {
     TG_INVALID,
 } tg_convolution;
 
+/*
+ * Plans rely on the order of reads and writes (tinygen/kernels/diagonal.py): pixel after pixel, channel after channel,
+ * each result written once all that it is made of is read. Input and output may overlap.
+ */
+
 /**
  * Convolution with filters OHWI, or with depthwise filters 1HWO. bias may be NULL; bias_dims is not read.
  *

@@ -18,13 +18,13 @@
 #error "net was compiled for double rounding: build without CMSIS_NN_USE_SINGLE_ROUNDING"
 #endif
 
-_Static_assert(NET_ARENA_BYTES == 258 && NET_ARENA_ALIGN == 4, "net.h belongs to another net.c");
+_Static_assert(NET_ARENA_BYTES == 250 && NET_ARENA_ALIGN == 4, "net.h belongs to another net.c");
 
 /* Where values lie in the arena, in bytes from its start. A place is used again when its value is spent. */
 enum {
-    AT_CONV_2D_1 = 0, /* 72 bytes */
-    AT_CONV_2D_2 = 72, /* 140 bytes */
-    AT_INPUT_0 = 204, /* 54 bytes */
+    AT_CONV_2D_2 = 0, /* 140 bytes */
+    AT_CONV_2D_1 = 136, /* 72 bytes */
+    AT_INPUT_0 = 196, /* 54 bytes */
 };
 
 /*
@@ -425,9 +425,9 @@ static const struct convolve_layer conv_2d_2_layer_5 = {
 
 /* What differs from strip to strip: bytes of rows, columns, layers. */
 struct operators_1_to_2_strip {
+    int32_t input_0_row;
     int32_t input_0_first_column;
     int32_t input_0_columns;
-    int32_t input_0_row;
     int32_t conv_2d_1_row;
     int32_t conv_2d_2_start;
     int32_t conv_2d_2_row;
@@ -440,9 +440,9 @@ struct operators_1_to_2_strip {
 
 static const struct operators_1_to_2_strip operators_1_to_2_strips[3] = {
     {
+        .input_0_row = 14,
         .input_0_first_column = 0,
         .input_0_columns = 7,
-        .input_0_row = 14,
         .conv_2d_1_row = 18,
         .conv_2d_2_start = 0,
         .conv_2d_2_row = 6,
@@ -453,9 +453,9 @@ static const struct operators_1_to_2_strip operators_1_to_2_strips[3] = {
         .conv_2d_2_layer_1 = &conv_2d_2_layer_1,
     },
     {
+        .input_0_row = 18,
         .input_0_first_column = 4,
         .input_0_columns = 9,
-        .input_0_row = 18,
         .conv_2d_1_row = 21,
         .conv_2d_2_start = 6,
         .conv_2d_2_row = 6,
@@ -466,9 +466,9 @@ static const struct operators_1_to_2_strip operators_1_to_2_strips[3] = {
         .conv_2d_2_layer_1 = &conv_2d_2_layer_3,
     },
     {
+        .input_0_row = 18,
         .input_0_first_column = 10,
         .input_0_columns = 9,
-        .input_0_row = 18,
         .conv_2d_1_row = 24,
         .conv_2d_2_start = 12,
         .conv_2d_2_row = 8,
@@ -487,19 +487,22 @@ static __attribute__((noinline)) int operators_1_to_2_strip(net_context *context
     int8_t *const arena = context->arena;
 
     if (net_fetch_patch(context->user, 0, 1, strip->input_0_first_column, strip->input_0_columns,
-        arena + AT_INPUT_0) != 0) {
-        return NET_FETCH_FAILED;
-    }
-    if (net_fetch_patch(context->user, 1, 1, strip->input_0_first_column, strip->input_0_columns,
         arena + AT_INPUT_0 + strip->input_0_row) != 0) {
         return NET_FETCH_FAILED;
     }
-    if (run_arm_convolve_s8(strip->conv_2d_1_layer, arena + AT_INPUT_0, arena + AT_CONV_2D_1, NULL) != 0) {
+    if (net_fetch_patch(context->user, 1, 1, strip->input_0_first_column, strip->input_0_columns,
+        arena + AT_INPUT_0 + 2 * strip->input_0_row) != 0) {
+        return NET_FETCH_FAILED;
+    }
+    if (run_arm_convolve_s8(strip->conv_2d_1_layer, arena + AT_INPUT_0 + strip->input_0_row, arena + AT_CONV_2D_1,
+        NULL) != 0) {
         return NET_CONV_2D_1;
     }
     NET_AFTER_CALL(context, NET_CONV_2D_1, arena + AT_CONV_2D_1, (uint32_t)strip->conv_2d_1_row);
 
-    for (int32_t i = 0; i < 5; ++i) {
+    for (int32_t i = 0; i < 6; ++i) {
+        memmove(arena + AT_INPUT_0, arena + AT_INPUT_0 + strip->input_0_row,
+            (size_t)(2 * strip->input_0_row)); /* input_0: rows move up */
         if (net_fetch_patch(context->user, 2 + 2 * i, 1, strip->input_0_first_column, strip->input_0_columns,
             arena + AT_INPUT_0 + 2 * strip->input_0_row) != 0) {
             return NET_FETCH_FAILED;
@@ -530,39 +533,7 @@ static __attribute__((noinline)) int operators_1_to_2_strip(net_context *context
             (uint32_t)strip->conv_2d_2_row);
         memmove(arena + AT_CONV_2D_1, arena + AT_CONV_2D_1 + 2 * strip->conv_2d_1_row,
             (size_t)strip->conv_2d_1_row); /* conv_2d_1: rows move up */
-        memmove(arena + AT_INPUT_0, arena + AT_INPUT_0 + strip->input_0_row,
-            (size_t)(2 * strip->input_0_row)); /* input_0: rows move up */
     }
-    if (net_fetch_patch(context->user, 12, 1, strip->input_0_first_column, strip->input_0_columns,
-        arena + AT_INPUT_0 + 2 * strip->input_0_row) != 0) {
-        return NET_FETCH_FAILED;
-    }
-    if (run_arm_convolve_s8(strip->conv_2d_1_layer_1, arena + AT_INPUT_0, arena + AT_CONV_2D_1 + strip->conv_2d_1_row,
-        NULL) != 0) {
-        return NET_CONV_2D_1;
-    }
-    NET_AFTER_CALL(context, NET_CONV_2D_1, arena + AT_CONV_2D_1 + strip->conv_2d_1_row,
-        (uint32_t)strip->conv_2d_1_row);
-    memmove(arena + AT_INPUT_0, arena + AT_INPUT_0 + strip->input_0_row,
-        (size_t)(2 * strip->input_0_row)); /* input_0: rows move up */
-    if (net_fetch_patch(context->user, 13, 1, strip->input_0_first_column, strip->input_0_columns,
-        arena + AT_INPUT_0 + 2 * strip->input_0_row) != 0) {
-        return NET_FETCH_FAILED;
-    }
-    if (run_arm_convolve_s8(strip->conv_2d_1_layer_1, arena + AT_INPUT_0,
-        arena + AT_CONV_2D_1 + 2 * strip->conv_2d_1_row, NULL) != 0) {
-        return NET_CONV_2D_1;
-    }
-    NET_AFTER_CALL(context, NET_CONV_2D_1, arena + AT_CONV_2D_1 + 2 * strip->conv_2d_1_row,
-        (uint32_t)strip->conv_2d_1_row);
-    if (run_arm_convolve_s8(strip->conv_2d_2_layer, arena + AT_CONV_2D_1,
-        arena + AT_CONV_2D_2 + 100 + strip->conv_2d_2_start, NULL) != 0) {
-        return NET_CONV_2D_2;
-    }
-    NET_AFTER_CALL(context, NET_CONV_2D_2, arena + AT_CONV_2D_2 + 100 + strip->conv_2d_2_start,
-        (uint32_t)strip->conv_2d_2_row);
-    memmove(arena + AT_CONV_2D_1, arena + AT_CONV_2D_1 + 2 * strip->conv_2d_1_row,
-        (size_t)strip->conv_2d_1_row); /* conv_2d_1: rows move up */
     if (run_arm_convolve_s8(strip->conv_2d_1_layer_2, arena + AT_INPUT_0 + strip->input_0_row,
         arena + AT_CONV_2D_1 + strip->conv_2d_1_row, NULL) != 0) {
         return NET_CONV_2D_1;

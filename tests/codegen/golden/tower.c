@@ -19,15 +19,15 @@
 #error "tower was compiled for double rounding: build without CMSIS_NN_USE_SINGLE_ROUNDING"
 #endif
 
-_Static_assert(TOWER_ARENA_BYTES == 140 && TOWER_ARENA_ALIGN == 4, "tower.h belongs to another tower.c");
+_Static_assert(TOWER_ARENA_BYTES == 132 && TOWER_ARENA_ALIGN == 4, "tower.h belongs to another tower.c");
 
 /* Where values lie in the arena, in bytes from its start. A place is used again when its value is spent. */
 enum {
-    AT_CONV_2D_1 = 0, /* 48 bytes */
-    AT_AVERAGE_POOL_2D_3 = 0, /* 4 bytes */
-    AT_AVERAGE_POOL_2D_3_SUMS = 48, /* 16 bytes */
-    AT_INPUT_0 = 60, /* 64 bytes */
-    AT_CONV_2D_2 = 124, /* 16 bytes */
+    AT_AVERAGE_POOL_2D_3_SUMS = 0, /* 16 bytes */
+    AT_INPUT_0 = 12, /* 64 bytes */
+    AT_AVERAGE_POOL_2D_3 = 16, /* 4 bytes */
+    AT_CONV_2D_2 = 76, /* 16 bytes */
+    AT_CONV_2D_1 = 84, /* 48 bytes */
 };
 
 /*
@@ -282,15 +282,15 @@ static int operators_1_to_3(tower_context *context)
 {
     int8_t *const arena = context->arena;
 
-    if (run_arm_convolve_s8(&conv_2d_1_layer, arena + AT_INPUT_0, arena + AT_CONV_2D_1, NULL) != 0) {
-        return TOWER_CONV_2D_1;
-    }
-    TOWER_AFTER_CALL(context, TOWER_CONV_2D_1, arena + AT_CONV_2D_1, 16);
-    if (run_arm_convolve_s8(&conv_2d_1_layer_1, arena + AT_INPUT_0, arena + AT_CONV_2D_1 + 16, NULL) != 0) {
+    if (run_arm_convolve_s8(&conv_2d_1_layer, arena + AT_INPUT_0, arena + AT_CONV_2D_1 + 16, NULL) != 0) {
         return TOWER_CONV_2D_1;
     }
     TOWER_AFTER_CALL(context, TOWER_CONV_2D_1, arena + AT_CONV_2D_1 + 16, 16);
-    if (run_arm_convolve_s8(&conv_2d_2_layer, arena + AT_CONV_2D_1, arena + AT_CONV_2D_2, NULL) != 0) {
+    if (run_arm_convolve_s8(&conv_2d_1_layer_1, arena + AT_INPUT_0, arena + AT_CONV_2D_1 + 32, NULL) != 0) {
+        return TOWER_CONV_2D_1;
+    }
+    TOWER_AFTER_CALL(context, TOWER_CONV_2D_1, arena + AT_CONV_2D_1 + 32, 16);
+    if (run_arm_convolve_s8(&conv_2d_2_layer, arena + AT_CONV_2D_1 + 16, arena + AT_CONV_2D_2, NULL) != 0) {
         return TOWER_CONV_2D_2;
     }
     TOWER_AFTER_CALL(context, TOWER_CONV_2D_2, arena + AT_CONV_2D_2, 16);
@@ -299,6 +299,7 @@ static int operators_1_to_3(tower_context *context)
     TOWER_AFTER_CALL(context, TOWER_AVERAGE_POOL_2D_3, arena + AT_AVERAGE_POOL_2D_3_SUMS, 16);
 
     for (int32_t i = 0; i < 13; ++i) {
+        memmove(arena + AT_CONV_2D_1, arena + AT_CONV_2D_1 + 16, 32); /* conv_2d_1: rows move up */
         if (run_arm_convolve_s8(&conv_2d_1_layer_1, arena + AT_INPUT_0 + 4 + 4 * i, arena + AT_CONV_2D_1 + 32,
             NULL) != 0) {
             return TOWER_CONV_2D_1;
@@ -308,11 +309,11 @@ static int operators_1_to_3(tower_context *context)
             return TOWER_CONV_2D_2;
         }
         TOWER_AFTER_CALL(context, TOWER_CONV_2D_2, arena + AT_CONV_2D_2, 16);
-        memmove(arena + AT_CONV_2D_1, arena + AT_CONV_2D_1 + 16, 32); /* conv_2d_1: rows move up */
         run_tg_sum_rows_s8(&average_pool_2d_3_layer_1, arena + AT_CONV_2D_2,
             (int32_t *)(void *)(arena + AT_AVERAGE_POOL_2D_3_SUMS));
         TOWER_AFTER_CALL(context, TOWER_AVERAGE_POOL_2D_3, arena + AT_AVERAGE_POOL_2D_3_SUMS, 16);
     }
+    memmove(arena + AT_CONV_2D_1, arena + AT_CONV_2D_1 + 16, 32); /* conv_2d_1: rows move up */
     if (run_arm_convolve_s8(&conv_2d_1_layer_2, arena + AT_INPUT_0 + 56, arena + AT_CONV_2D_1 + 32, NULL) != 0) {
         return TOWER_CONV_2D_1;
     }
@@ -321,11 +322,10 @@ static int operators_1_to_3(tower_context *context)
         return TOWER_CONV_2D_2;
     }
     TOWER_AFTER_CALL(context, TOWER_CONV_2D_2, arena + AT_CONV_2D_2, 16);
-    memmove(arena + AT_CONV_2D_1, arena + AT_CONV_2D_1 + 16, 32); /* conv_2d_1: rows move up */
     run_tg_sum_rows_s8(&average_pool_2d_3_layer_1, arena + AT_CONV_2D_2,
         (int32_t *)(void *)(arena + AT_AVERAGE_POOL_2D_3_SUMS));
     TOWER_AFTER_CALL(context, TOWER_AVERAGE_POOL_2D_3, arena + AT_AVERAGE_POOL_2D_3_SUMS, 16);
-    if (run_arm_convolve_s8(&conv_2d_2_layer_2, arena + AT_CONV_2D_1, arena + AT_CONV_2D_2, NULL) != 0) {
+    if (run_arm_convolve_s8(&conv_2d_2_layer_2, arena + AT_CONV_2D_1 + 16, arena + AT_CONV_2D_2, NULL) != 0) {
         return TOWER_CONV_2D_2;
     }
     TOWER_AFTER_CALL(context, TOWER_CONV_2D_2, arena + AT_CONV_2D_2, 16);

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /* Memory that tower_init takes: activations, scratch and state, in bytes. */
-#define TOWER_ARENA_BYTES 140
+#define TOWER_ARENA_BYTES 132
 #define TOWER_ARENA_ALIGN 4
 
 #define TOWER_INPUT_COUNT 1

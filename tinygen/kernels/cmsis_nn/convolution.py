@@ -12,6 +12,7 @@ from tinygen.kernels.base import Kernel, Library, Lowerings, Table, Toolbox
 from tinygen.kernels.cmsis_nn.loops import loops
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, TileStruct
+from tinygen.kernels.diagonal import Diagonal
 from tinygen.kernels.tinygen_c.asymmetric import asymmetric_layer, has_zero_points
 from tinygen.kernels.tinygen_c.coded import coded_layers
 from tinygen.kernels.tinygen_c.packed import bias_tables, packed_layers, packed_weights
@@ -61,11 +62,18 @@ def lower_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
         return (*_int4_kernels(op, toolbox), *packed_layers(op))
     kind, function, scratch_bytes = _choose(op, toolbox)
     way = loops(toolbox, gathers=function == ANY_CONVOLUTION, by_rows=function == _STRIDED_1X1)
-    return (_kernel(op, kind, function, weight_tables(op.weights, _bias(op)), scratch_bytes, way),)
+    diagonal = Diagonal.PIXELS if toolbox.is_only_portable else None
+    return (_kernel(op, kind, function, weight_tables(op.weights, _bias(op)), scratch_bytes, way, diagonal),)
 
 
 def _kernel(
-    op: Conv2D, kind: type[ConvolveS8], function: str, weights: tuple[Table, ...], scratch_bytes: int, way: Loops
+    op: Conv2D,
+    kind: type[ConvolveS8],
+    function: str,
+    weights: tuple[Table, ...],
+    scratch_bytes: int,
+    way: Loops,
+    diagonal: Diagonal | None = None,
 ) -> ConvolveS8:
     channels, height, width, depth = op.weights.shape
     return kind(
@@ -74,6 +82,7 @@ def _kernel(
         writes=(op.output,),
         tables=weights + per_channel_tables(op.output_stage, channels),
         scratch_bytes=scratch_bytes,
+        diagonal=diagonal,
         loops=way,
         offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
         stride=TileStruct.of(op.stride),

@@ -11,6 +11,7 @@ from tinygen.kernels.cmsis_nn.depthwise_as_convolution import as_convolution, is
 from tinygen.kernels.cmsis_nn.loops import loops
 from tinygen.kernels.cmsis_nn.requantization import per_channel_tables, weight_tables
 from tinygen.kernels.cmsis_nn.shapes import Dims, Offsets, TileStruct
+from tinygen.kernels.diagonal import Diagonal
 from tinygen.kernels.tinygen_c.asymmetric import asymmetric_layer, has_zero_points
 from tinygen.kernels.tinygen_c.coded import coded_layers
 from tinygen.kernels.tinygen_c.packed import bias_tables, packed_layers, packed_weights
@@ -53,7 +54,7 @@ def lower_depthwise_conv2d(op: Op, toolbox: Toolbox) -> tuple[Kernel, ...]:
         return (*_int4_kernels(op, toolbox), *packed_layers(op))
     weights = weight_tables(op.weights, op.bias)
     direct = tuple(
-        _direct(op, function, weights, scratch_bytes, _loops(function, toolbox))
+        _direct(op, function, weights, scratch_bytes, _loops(function, toolbox), _diagonal(op, toolbox))
         for function, scratch_bytes in _choices(op, toolbox)
     )
     if not is_cheaper_as_convolution(op, toolbox):
@@ -79,8 +80,19 @@ def _loops(function: str, toolbox: Toolbox) -> Loops:
     return loops(toolbox, gathers=function == _GATHERING and (toolbox.has_dsp_kernels or toolbox.has_mve_kernels))
 
 
+def _diagonal(op: DepthwiseConv2D, toolbox: Toolbox) -> Diagonal | None:
+    if not toolbox.is_only_portable:
+        return None
+    return Diagonal.CHANNELS if op.multiplier == 1 else Diagonal.PIXELS
+
+
 def _direct(
-    op: DepthwiseConv2D, function: str, weights: tuple[Table, ...], scratch_bytes: int, way: Loops
+    op: DepthwiseConv2D,
+    function: str,
+    weights: tuple[Table, ...],
+    scratch_bytes: int,
+    way: Loops,
+    diagonal: Diagonal | None = None,
 ) -> DepthwiseConvS8:
     _, height, width, channels = op.weights.shape
     return DepthwiseConvS8(
@@ -89,6 +101,7 @@ def _direct(
         writes=(op.output,),
         tables=weights + per_channel_tables(op.output_stage, channels),
         scratch_bytes=scratch_bytes,
+        diagonal=diagonal,
         loops=way,
         offsets=Offsets(input=-op.input.type.zero_point, output=op.output.type.zero_point),
         ch_mult=op.multiplier,

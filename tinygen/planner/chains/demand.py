@@ -216,6 +216,7 @@ class Chain:
     demand: RowDemand = field(default_factory=RowDemand)
     strip: Strip | None = None  # whole rows where None
     stored: frozenset[Tensor] = frozenset()  # outputs of the model, computed here, which the application takes by rows
+    diagonal: frozenset[Op] = frozenset()  # operators whose results may lie over rows that they read for the last time
 
     @cached_property
     def passes(self) -> Passes:
@@ -269,6 +270,7 @@ class _Lines:
             held = self.held_columns
             self.row_bytes = row_bytes(tensor) if held is None else pixel_bytes(tensor) * held.count
         self.room: int | None = None  # rows that fit, where it moves them late
+        self.begin = 0  # the row that would lie at its start at first, below 0 where the first ones lie at its end
         self.start = self.first = self.end = 0
         self.readers: list[_Reader] = []
         self.readers_now: list[_Reader] = []  # of the pass at hand
@@ -361,6 +363,18 @@ class _Run:
         producers = {result.tensor: call for call in self._calls.values() for result in call.results}
         for call in self._calls.values():
             call.operands = [self._operand(call, operand, producers) for operand in call.op.divided_operands]
+            if call.op in chain.diagonal:
+                self._begin_at_end(call)
+        self._rewind()
+
+    def _begin_at_end(self, call: _Call) -> None:
+        """Let the first rows that a call reads lie at the end of a ring, with room for those in the padding before it:
+        there the result may lie from the first call on."""
+        first = self._actual(call.height, 0, min(call.height, self._chain.rows_per_call))
+        for operand in call.operands:
+            _, end = self._needed(call.op, operand, first)
+            if operand.source.room is not None:
+                operand.source.begin = min(operand.source.begin, end - operand.source.room)
 
     def _lines_of(self, tensor: Tensor) -> _Lines:
         if tensor not in self._lines:
@@ -410,7 +424,8 @@ class _Run:
     def _rewind(self) -> None:
         """Begin anew: what lies in rings is gone."""
         for lines in self._lines.values():
-            lines.start = lines.first = lines.end = 0
+            lines.start = lines.begin
+            lines.first = lines.end = 0
         for call in self._calls.values():
             if any(result.is_held for result in call.results):
                 call.done = 0

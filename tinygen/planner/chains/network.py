@@ -13,6 +13,7 @@ from tinygen.kernels.base import Kernel
 from tinygen.ops.channel_sum import ChannelSum, channel_sum
 from tinygen.ops.running_sum import RunningSum, running_sum
 from tinygen.planner.chains.demand import RowDemand
+from tinygen.planner.chains.leads import LeadCache
 from tinygen.planner.chains.slices import TileCache
 from tinygen.planner.chains.strips import RingCache
 from tinygen.planner.memory.sharing import Sharing
@@ -108,6 +109,7 @@ class Network:
     demand: RowDemand = field(default_factory=RowDemand)  # which rows the operators need
     copies: RingCache = field(default_factory=RingCache)
     tiles: TileCache = field(default_factory=TileCache)
+    leads: LeadCache = field(default_factory=LeadCache)
 
     @classmethod
     def of(
@@ -151,7 +153,7 @@ class Network:
         derived from it, where the order is the same, too."""
         if self.calls == other.calls and (self.fetched, self.stored) == (other.fetched, other.stored):
             return other.with_kernels(self.kernels)
-        return replace(self, demand=other.demand, copies=other.copies, tiles=other.tiles)
+        return replace(self, demand=other.demand, copies=other.copies, tiles=other.tiles, leads=other.leads)
 
     def completed_by(self, tensor: Tensor) -> int:
         """The call after which all of a tensor is there: the one that computes it, or the last of what it views."""

@@ -197,7 +197,7 @@ def _taken_bytes(network: Network, op: Op) -> tuple[int, int]:
     if op in network.sums:
         return network.sums[op].sums.type.bytes, 0
     kernel = network.kernels[op]
-    return kernel.scratch_bytes, 0 if kernel.in_place else row_bytes(op.results[0])
+    return kernel.scratch_bytes, 0 if kernel.gives_way else row_bytes(op.results[0])
 
 
 def _most_held(walks: Sequence[_Walk], taken: NDArray[np.int64]) -> list[tuple[int, int]]:

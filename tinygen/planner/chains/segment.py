@@ -338,12 +338,15 @@ def _traffic_of_call(
 ) -> Traffic[BufferKey]:
     kernel = network.kernels[step.op]
     shared: tuple[Access[BufferKey], ...] = ()
-    if kernel.in_place:
+    lead = network.leads.of(step, kernel.diagonal) if kernel.diagonal else None
+    if lead is not None:
+        shared = reads[:1]
+    elif kernel.in_place:
         pairs = zip(step.reads, reads, strict=True)
         shared = tuple(a for t, a in pairs if t.key in kernel.in_place and t.bytes == step.writes[0].bytes)
     if kernel.scratch_bytes:
         writes += (Access(Scratch(step.op), 0, kernel.scratch_bytes),)
-    return Traffic(reads, writes, shared)
+    return Traffic(reads, writes, shared, lead)
 
 
 def _line(network: Network, step: FetchRows | StoreRows) -> Iterator[Access[BufferKey]]:
@@ -376,6 +379,7 @@ def chain_of(network: Network, segment: Segment, rows_per_call: int) -> Chain:
         writers=_writers(network, ops),
         demand=network.demand,
         stored=frozenset(network.stored) & results,
+        diagonal=frozenset(op for op in ops if network.kernels[op].diagonal),
     )
 
 

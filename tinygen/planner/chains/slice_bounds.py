@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from tinygen.ir.graph import Op
-from tinygen.ir.rows import Channels, all_channels
+from tinygen.ir.rows import Channels, all_channels, every_row
 from tinygen.ir.tensor import Tensor
+from tinygen.kernels.diagonal import Windows
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import Segment, passing_bytes
 from tinygen.planner.chains.slices import SlicedChain
@@ -32,14 +33,16 @@ class SliceBounds:
         """Bytes that the chain takes at least in about `count` slices.
 
         While a slice that is not the last one runs, all of the operands are there for the next one; behind the first
-        one the sums are, too.
+        one, and so while the last one runs, the sums are, too.
         """
         widths = [channels.count for channels in self.chain.slices(count)]
         there = self.passing + self.operands
         least = max(self.crossing, there + self.held * widths[0])
         if self.chain.sum is None:
             return least
-        behind = there + self.held * widths[1] if len(widths) > 2 else self.passing
+        behind = self.passing + self.held * widths[-1]
+        if len(widths) > 2:
+            behind = max(behind, there + self.held * widths[1])
         return max(least, behind + self.chain.sum.sums.type.bytes)
 
 
@@ -60,13 +63,21 @@ def _most_held(network: Network, chain: SlicedChain) -> int:
     for index, op in enumerate(chain.ops):
         spent = {tensor for tensor in live if last_use[tensor] == index}
         written = set(op.results) & chain.held
-        most = max(most, _bytes(live) + (0 if spent & _in_place(network, op) else _bytes(written)))
+        beside = _beside_operands(network, op) if spent & {*network.kernels[op].gives_way} else _bytes(written)
+        most = max(most, _bytes(live) + beside)
         live = (live - spent) | written
     return most
 
 
-def _in_place(network: Network, op: Op) -> set[Tensor]:
-    return set(network.kernels[op].in_place)
+def _beside_operands(network: Network, op: Op) -> int:
+    """What of a result cannot lie over what is read for the last time."""
+    diagonal = network.kernels[op].diagonal
+    if diagonal is None:
+        return 0
+    operand, result = op.variable_operands[0].type.bytes, op.results[0].type.bytes
+    windows = Windows.of(op, every_row(op.results[0]), None, has_whole=True)
+    lead = result if windows is None else windows.lead_bytes(diagonal, operand, result)
+    return max(min(lead, result), result - operand)
 
 
 def _bytes(tensors: set[Tensor]) -> int:

@@ -65,7 +65,7 @@ class CutChain:
         """What the strips take at least with the kernels of a network."""
         kernels = [network.kernels[op] for op in self.ops]
         scratch = np.array([kernel.scratch_bytes for kernel in kernels])
-        writes = np.array([not kernel.in_place for kernel in kernels])
+        writes = np.array([not kernel.gives_way for kernel in kernels])
         rings = int((self._later + (self._beyond + scratch + self._written * writes).max(axis=1)).max())
         return max(self._whole, self._most + rings) + self._fixed
 

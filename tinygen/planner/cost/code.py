@@ -21,6 +21,7 @@ _NOT_DESCRIBED = (
     "scratch_align",
     "updates",
     "in_place",
+    "diagonal",
     "loops",
     "plans",
 )

@@ -162,13 +162,15 @@ def whole_block(name: str, bytes: int, align: int, first_step: int, last_step: i
 
 @dataclass(frozen=True)
 class InPlace:
-    """A call may write its result over an operand, if both start at the same byte: places relative to the blocks."""
+    """A call may write its result over an operand, if both start at the same byte, or where there is a lead the result
+    so many bytes before it, or more: places relative to the blocks."""
 
     operand: Block
     operand_offset: int
     result: Block
     result_offset: int
-    bytes: int
+    bytes: int  # of the operand
+    lead: int | None = None
 
 
 def forbidden(first: Block, second: Block, in_place: Sequence[InPlace] = ()) -> list[Gap]:
@@ -204,12 +206,12 @@ def _forbidden(first: Block, second: Block) -> list[Gap]:
 
 
 def _beside(first: Block, pair: InPlace) -> list[Gap]:
-    """All overlaps of operand and result but the one of equal addresses."""
-    if pair.operand is first:
-        equal = pair.operand_offset - pair.result_offset
-    else:
-        equal = pair.result_offset - pair.operand_offset
-    return [(equal - pair.bytes, equal), (equal, equal + pair.bytes)]
+    """All overlaps of operand and result but the one of equal addresses, or those with the lead."""
+    equal = pair.operand_offset - pair.result_offset
+    gaps = [(-pair.bytes, 0), (0, pair.bytes)] if pair.lead is None else [(-pair.lead, pair.bytes)]
+    return [
+        (equal + low, equal + high) if pair.operand is first else (-equal - high, -equal - low) for low, high in gaps
+    ]
 
 
 def _merged(gaps: list[Gap]) -> list[Gap]:

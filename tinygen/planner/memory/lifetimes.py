@@ -24,11 +24,13 @@ class Access(NamedTuple, Generic[KeyOfAccess]):
 
 
 class Traffic(NamedTuple, Generic[Key]):
-    """What one step does to memory. The first result may take over the bytes of operands in `in_place`."""
+    """What one step does to memory. The first result may take over the bytes of operands in `in_place`: all of them, or
+    where there is a `lead` those that lie so many bytes behind where it begins, or more."""
 
     reads: tuple[Access[Key], ...]
     writes: tuple[Access[Key], ...]
     in_place: tuple[Access[Key], ...] = ()  # some of `reads`
+    lead: int | None = None
 
 
 class Use(NamedTuple):
@@ -78,7 +80,7 @@ def uses_of(traffic: Iterable[Traffic[Key]]) -> dict[Key, list[Use]]:
     Operands live until the step reads them; where a result is written in place of others, until it is written.
     """
     uses: defaultdict[Key, list[Use]] = defaultdict(list)
-    for index, (reads, writes, in_place) in enumerate(traffic):
+    for index, (reads, writes, in_place, _) in enumerate(traffic):
         reading, writing = read_tick(index), written_tick(index)
         for access in reads:
             key, offset, bytes = access

@@ -45,9 +45,10 @@ class Occupancy:
         return tuple(sorted((live for live in found if live.bytes), key=lambda live: -live.bytes))
 
 
-def occupancy(schedule: Schedule) -> Occupancy:
-    """The occupancy of a schedule; resident inputs are there before its first step, outputs after its last one."""
-    traffic = [step_traffic(schedule, step) for step in schedule.flat_steps]
+def occupancy(schedule: Schedule, *, may_move: bool = False) -> Occupancy:
+    """The occupancy of a schedule; resident inputs are there before its first step, outputs after its last one.
+    `may_move`: where its buffers may yet lie elsewhere, no result holds bytes that it may lie over."""
+    traffic = [step_traffic(schedule, step, may_move=may_move) for step in schedule.flat_steps]
     kept = (tensor for tensor in schedule.graph.output_tensors if tensor not in schedule.stored)
     outputs = (tensor for tensor in kept if not tensor.is_constant)
     states = [state.tensor for state in schedule.graph.states]
@@ -118,8 +119,8 @@ def _span(schedule: Schedule, access: Access[Buffer]) -> _Span:
     return _Span(memory, start, start + access.bytes)
 
 
-def step_traffic(schedule: Schedule, step: FlatStep) -> Traffic[Buffer]:
-    """What a step reads and writes, its scratch included."""
+def step_traffic(schedule: Schedule, step: FlatStep, *, may_move: bool) -> Traffic[Buffer]:
+    """What a step reads and writes, its scratch included. `may_move`: see `occupancy`."""
     match step:
         case Fetch():
             return Traffic((), (_access(schedule, step.piece.tensor), *_line(step)))
@@ -131,7 +132,7 @@ def step_traffic(schedule: Schedule, step: FlatStep) -> Traffic[Buffer]:
             source = Access(step.buffer, step.source, step.bytes)
             return Traffic((source,), (Access(step.buffer, step.target, step.bytes),))
         case Call():
-            return _call(schedule, step)
+            return _call(schedule, step, may_move=may_move)
 
 
 def _line(step: Fetch | Store) -> Iterator[Access[Buffer]]:
@@ -140,17 +141,48 @@ def _line(step: Fetch | Store) -> Iterator[Access[Buffer]]:
         yield Access(step.at_port.line, 0, step.at_port.line.bytes)
 
 
-def _call(schedule: Schedule, call: Call) -> Traffic[Buffer]:
+def _call(schedule: Schedule, call: Call, *, may_move: bool) -> Traffic[Buffer]:
     kernel = call.kernel
     operands = [tensor for tensor in (*kernel.reads, *kernel.updates) if not tensor.is_constant]
     reads = tuple(_access(schedule, tensor) for tensor in operands)
     writes = tuple(_access(schedule, tensor) for tensor in kernel.writes)
     if call.scratch:
         writes += (Access(call.scratch, 0, call.scratch.bytes),)
+    if call.lead_bytes is not None:
+        if may_move:
+            return Traffic(reads, writes, reads[:1], call.lead_bytes)
+        return _over_its_operand(schedule, reads, writes)
     shared = {*kernel.in_place, *kernel.updates}
     in_place = (read for tensor, read in zip(operands, reads, strict=True) if tensor in shared)
     result = _location(schedule, writes[0])
     return Traffic(reads, writes, tuple(read for read in in_place if _location(schedule, read) == result))
+
+
+def _over_its_operand(
+    schedule: Schedule, reads: tuple[Access[Buffer], ...], writes: tuple[Access[Buffer], ...]
+) -> Traffic[Buffer]:
+    """A call whose result may lie over what it reads first: bytes of both are one, all others hold something from the
+    first to the last."""
+    (source, *other_reads), (target, *other_writes) = reads, writes
+    (memory, start), (other_memory, begin) = _location(schedule, source), _location(schedule, target)
+    first, end = max(start, begin), min(start + source.bytes, begin + target.bytes)
+    if memory != other_memory or first >= end:
+        return Traffic(reads, writes)
+    read, written = (
+        Access(each.key, each.offset + first - at, end - first) for each, at in ((source, start), (target, begin))
+    )
+    kept = _beside(source, read), _beside(target, written)
+    return Traffic((read, *kept[0], *other_reads), (written, *kept[1], *other_writes), (read,))
+
+
+def _beside(access: Access[Buffer], part: Access[Buffer]) -> list[Access[Buffer]]:
+    """What is left of bytes without a part of them."""
+    end, part_end = access.offset + access.bytes, part.offset + part.bytes
+    found = (
+        Access(access.key, access.offset, part.offset - access.offset),
+        Access(access.key, part_end, end - part_end),
+    )
+    return [each for each in found if each.bytes]
 
 
 def _access(schedule: Schedule, tensor: Tensor) -> Access[Buffer]:

@@ -124,6 +124,6 @@ def _searched(
             parts = digest_of(block.parts) if block.pattern is None else block.pattern.digest
             digest.update(f";{block.bytes} {block.align} {block.later} ".encode() + parts)
     for pair in in_place:
-        places = numbers[pair.operand], pair.operand_offset, numbers[pair.result], pair.result_offset, pair.bytes
-        digest.update(f" {places}".encode())
+        places = numbers[pair.operand], pair.operand_offset, numbers[pair.result], pair.result_offset
+        digest.update(f" {places} {pair.bytes} {pair.lead}".encode())
     return digest.digest()

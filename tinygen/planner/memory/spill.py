@@ -61,7 +61,7 @@ class _Packing:
 
     @classmethod
     def of(cls, schedule: Schedule) -> "_Packing":
-        traffic = [step_traffic(schedule, step) for step in schedule.flat_steps]
+        traffic = [step_traffic(schedule, step, may_move=True) for step in schedule.flat_steps]
         blocks = _blocks(schedule)
         pairs = dict.fromkeys(
             chain.from_iterable(_in_place(step, blocks) for step in traffic) if schedule.pieces else ()
@@ -97,7 +97,7 @@ class _Packing:
 def _blocks(schedule: Schedule) -> Mapping[Buffer, Block]:
     """Lifetimes: of each byte where there are rows, else of entire buffers."""
     if schedule.pieces:
-        return occupancy(schedule).blocks
+        return occupancy(schedule, may_move=True).blocks
     return {b: whole_block(b.name, b.bytes, b.align, b.first_step, b.last_step) for b in schedule.buffers}
 
 
@@ -105,7 +105,7 @@ def _in_place(step: Traffic[Buffer], blocks: Mapping[Buffer, Block]) -> Iterator
     for read in step.in_place:
         result = step.writes[0]
         if read.key is not result.key:
-            yield InPlace(blocks[read.key], read.offset, blocks[result.key], result.offset, read.bytes)
+            yield InPlace(blocks[read.key], read.offset, blocks[result.key], result.offset, read.bytes, step.lead)
 
 
 def _end(offsets: Mapping[Buffer, int]) -> int:

@@ -25,6 +25,7 @@ class _Pair(NamedTuple, Generic[Key]):
     operand: Access[Key]
     result_choice: int
     result: Access[Key]
+    lead: int | None
 
 
 @dataclass(eq=False)
@@ -101,7 +102,7 @@ def _pairs(moment: Sequence[Traffic[Key]]) -> Iterator[_Pair[Key]]:
         for read in moment[reading].in_place:
             write = moment[writing].writes[0]
             if read.key != write.key:
-                yield _Pair(reading, read, writing, write)
+                yield _Pair(reading, read, writing, write, moment[reading].lead)
 
 
 def blocks_of(
@@ -174,4 +175,4 @@ def _placed(pair: _Pair[Key], blocks: Mapping[Key, Sequence[Block]]) -> InPlace:
     operands, results = blocks[pair.operand.key], blocks[pair.result.key]
     operand = operands[min(pair.operand_choice, len(operands) - 1)]
     result = results[min(pair.result_choice, len(results) - 1)]
-    return InPlace(operand, pair.operand.offset, result, pair.result.offset, pair.operand.bytes)
+    return InPlace(operand, pair.operand.offset, result, pair.result.offset, pair.operand.bytes, pair.lead)

@@ -15,10 +15,11 @@ import numpy.typing as npt
 from tinygen.budget import STEPS
 from tinygen.errors import VerifyError
 from tinygen.ir.graph import Op, Values
-from tinygen.ir.rows import Piece, every_row, pixel_bytes, row_bytes
+from tinygen.ir.rows import Columns, Piece, Rows, every_row, has_rows, pixel_bytes, row_bytes
 from tinygen.ir.stream import Ring, State
 from tinygen.ir.tensor import Tensor
 from tinygen.ir.types import Array
+from tinygen.kernels.diagonal import Diagonal
 from tinygen.planner.schedule.schedule import AtPort, Buffer, Call, Crop, Fetch, FlatStep, Schedule, Shift, Store
 
 _Marks = npt.NDArray[np.int32] | npt.NDArray[np.int64]
@@ -103,7 +104,7 @@ def _takes_over(schedule: Schedule, first: Buffer, second: Buffer, step: int) ->
     if step != min(first.last_step, second.last_step) or not isinstance(call, Call):
         return False
     results = {schedule.places[tensor].buffer for tensor in call.kernel.writes}
-    operands = {schedule.places[tensor].buffer for tensor in call.kernel.in_place}
+    operands = {schedule.places[tensor].buffer for tensor in call.kernel.gives_way}
     return (first in operands and second in results) or (second in operands and first in results)
 
 
@@ -389,8 +390,29 @@ class _Execution:
                     raise ValueError(f"{where}: has its scratch in the bytes of its operand '{operand.name}'")
             for target, result in written:
                 same = (source.start, source.end) == (target.start, target.end)
-                if target.overlaps(source) and not (operand in kernel.in_place and same):
+                if not target.overlaps(source) or (operand in kernel.in_place and same):
+                    continue
+                if operand is not kernel.reads[0] or not self._is_read_first(call, source, target):
                     raise ValueError(f"{where}: writes '{result.name}' over its operand '{operand.name}'")
+
+    @staticmethod
+    def _is_read_first(call: Call, source: _Range, target: _Range) -> bool:
+        """Whether a kernel that writes element after element has read each byte for the last time before it writes
+        there."""
+        diagonal, operand, result = call.kernel.diagonal, call.kernel.reads[0], call.kernel.writes[0]
+        if diagonal is None or not (has_rows(operand) and has_rows(result)):
+            return False
+        _, height, width, channels = result.shape
+        rows = _last_readers([call.op.rows_needed(operand, Rows(y, y + 1)) for y in range(height)], operand.shape[1])
+        columns = [call.op.columns_needed(operand, Columns(x, x + 1)) for x in range(width)]
+        pixels = rows[:, np.newaxis] * width + _last_readers(columns, operand.shape[2])
+        reader = (
+            np.arange(operand.shape[3]) if diagonal is Diagonal.CHANNELS else np.full(operand.shape[3], channels - 1)
+        )
+        last = (pixels[:, :, np.newaxis] * channels + reader).reshape(-1).repeat(operand.type.dtype.bytes)
+        begin, end = max(source.start, target.start), min(source.end, target.end)
+        written = (np.arange(begin, end) - target.start) // result.type.dtype.bytes
+        return bool((last[begin - source.start : end - source.start] <= written).all())
 
     def _read(self, tensor: Tensor, where: str) -> None:
         if not tensor.type.bytes:  # rows of padding alone take no rows
@@ -489,6 +511,15 @@ class _Execution:
 
     def _start(self, buffer: Buffer) -> int:
         return self._starts[self._schedule.memory(buffer)] + self._schedule.offsets[buffer]
+
+
+def _last_readers(windows: Sequence[Rows | Columns | None], count: int) -> npt.NDArray[np.int64]:
+    """For each of so many rows or columns the last window that has it; long before all where none has."""
+    found = np.full(count, -(1 << 40), np.int64)
+    for index, window in enumerate(windows):
+        if window is not None:
+            found[window.first : window.end] = index
+    return found
 
 
 def _most_marks(schedule: Schedule) -> int:

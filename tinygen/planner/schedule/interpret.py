@@ -188,7 +188,7 @@ class _Interpreter:
         if call.scratch is not None:
             self._spoil(call.scratch)
         for result in call.op.results:
-            if not self._is_in_place(call, result):
+            if not (self._is_in_place(call, result) or self._lies_over_operand(call, result)):
                 self._arena_of(result).spoil(self._schedule.address(result), result.type.bytes)
         results = call.op.evaluate(Values(self.read))
         for tensor, value in zip(call.op.results, results, strict=True):
@@ -201,6 +201,14 @@ class _Interpreter:
         shared = (*call.kernel.in_place, *call.kernel.updates)
         operands = (tensor for tensor in shared if not tensor.is_constant)
         return any(self._location(tensor) == self._location(result) for tensor in operands)
+
+    def _lies_over_operand(self, call: Call, result: Tensor) -> bool:
+        """Whether a result lies over some of what the call reads, as it may; that all of this is read first is for the
+        checker to find."""
+        if call.lead_bytes is None:
+            return False
+        (arena, start), (other, begin) = self._location(result), self._location(call.kernel.reads[0])
+        return arena is other and 0 <= begin - start - call.lead_bytes < result.type.bytes
 
     def _spoil(self, buffer: Buffer) -> None:
         self._arena(buffer).spoil(self._schedule.offsets[buffer], buffer.bytes)

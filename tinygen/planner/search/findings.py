@@ -7,6 +7,7 @@ from dataclasses import replace
 from tinygen.ir.graph import Op
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Toolbox
+from tinygen.kernels.diagonal import Diagonal
 from tinygen.kernels.native.select import in_orders
 from tinygen.planner.chains.network import Derived, Network
 from tinygen.planner.chains.row_bounds import RowWalks
@@ -29,7 +30,8 @@ from tinygen.planner.memory.traces import Trace
 from tinygen.planner.schedule.solver import Solver
 from tinygen.planner.search.search_work import KEPT_PLACINGS, KEPT_STEPS, MOST_OF_PLAN, UNITS_OF_STEP, SearchWork, Watch
 
-_Like = tuple[Segment, tuple[tuple[Tensor, ...], ...]]  # without scratch, and what each call does in place
+_Like = tuple[Segment, tuple[tuple[tuple[Tensor, ...], Diagonal | None], ...]]
+"""Without scratch, and what each call does in place or nearly so."""
 
 
 class Traces:
@@ -236,4 +238,4 @@ class Findings:
 
 
 def _like(segment: Segment, kernels: Sequence[tuple[Op, Kernel]]) -> _Like:
-    return replace(segment, scratch=()), tuple(kernel.in_place for _, kernel in kernels)
+    return replace(segment, scratch=()), tuple((kernel.in_place, kernel.diagonal) for _, kernel in kernels)

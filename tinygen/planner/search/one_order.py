@@ -62,7 +62,8 @@ def _ways(parts: _Parts, found: Findings) -> Mapping[Hashable, _Ways]:
     ways: dict[Hashable, dict[_Order, tuple[float, Kernel]]] = {}
     for key, part in parts.items():
         others = found.kernels_in_orders(part.op)
-        small = (k for k in others if k.scratch_bytes <= part.scratch_bytes and k.in_place == part.kernel.in_place)
+        own = part.kernel.in_place, part.kernel.diagonal
+        small = (k for k in others if k.scratch_bytes <= part.scratch_bytes and (k.in_place, k.diagonal) == own)
         ways[key] = {}
         for kernel in (part.kernel, *small):
             cost = part.calls * cost_of.call(part.op, kernel)
