@@ -66,6 +66,11 @@ class SearchWork:
             best = "" if self._best_bytes is None else f", best so far {self._best_bytes:,} bytes"
             self.watch(self._sought + best, self.spent, self.most)
 
+    def share(self, one_of: int) -> Callable[[], bool]:
+        """Whether something may go on that may take one of so many parts of what is left now."""
+        until = self.spent + (self.most - self.spent) // one_of
+        return lambda: self.spent < until
+
     @property
     def is_left(self) -> bool:
         """Whether the search may go on; otherwise what is known has to do."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple
 
+from tinygen.ir.rows import has_rows
 from tinygen.planner.chains.segment import Segment
 from tinygen.planner.search.edges import Edge, EdgeFinder, KnownEdge
 from tinygen.planner.search.findings import Findings
@@ -27,7 +28,7 @@ from tinygen.planner.search.search_work import LONGEST_SLICED, MOST_LOOKS
 from tinygen.planner.search.sketches import SketchFinder
 
 _ROWS_PER_CALL = (2, 4, 8)  # times the least
-_STRIPS = (2, 3, 4, 6, 8)  # beside 1
+_STRIPS = (2, 3, 4, 6, 8, 12)  # beside 1; of those that are equally wide the fewest
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Segmentation:
     segments: tuple[Segment, ...]
     bytes: int  # of the largest segment on its own
     extra_instructions: float  # beyond one call of each operator's fastest kernel on whole tensors
+    extra_macs: int  # that its strips do again
 
 
 class _Path(NamedTuple):
@@ -131,8 +133,15 @@ class SegmentationSearch:
         One row per call, and the kernels with the least scratch: what runs in the same arena, but faster, is known when
         all segments are placed together.
         """
+        return self._smallest(self._extra_macs)
+
+    def with_fewer_macs(self, other: Segmentation) -> Segmentation | None:
+        """The smallest segmentation that does less again than another; None where that does nothing again."""
+        return self._smallest(other.extra_macs - 1) if other.extra_macs > 0 else None
+
+    def _smallest(self, most_macs: int) -> Segmentation:
         while True:
-            path = self._looked_at(None)
+            path = self._looked_at(None, most_macs=most_macs)
             if self._place(path):
                 return _segmentation(path)
 
@@ -175,13 +184,24 @@ class SegmentationSearch:
 
     def _strips_of(self, chain: Segment) -> Iterator[Edge]:
         """The chain in more and more strips, until they do too much again."""
-        for strips in _STRIPS:
+        result = self._network.calls[chain.end - 1].results[0]
+        width = result.shape[2] if has_rows(result) else 1
+        for strips in sorted({-(-width // -(-width // strips)) for strips in _STRIPS} - {1}):
             edge = self._sketches.striped(chain, strips)
             if edge is None:
                 return
             yield edge
             if edge.extra_macs > self._extra_macs:
                 return
+
+    def by_rows(self, segment: Segment) -> Segment | None:
+        """A chain as it is, or a call on whole tensors as a chain of it alone; None where there is none."""
+        if segment.rows_per_call is not None:
+            return segment
+        chains = (edge.segment for edge in self._edges[segment.first].values() if edge.segment.end == segment.end)
+        by_rows = (chain for chain in chains if chain.rows_per_call is not None and chain.strips == 1)
+        may_lie_over = self._network.kernels[self._network.calls[segment.first]].diagonal is not None
+        return next(by_rows, None) if may_lie_over and segment.slices == 1 else None
 
     def cheaper(self, segment: Segment, limit_bytes: int) -> list[Segment]:
         """Other ways to run the calls of a segment in that arena, the cheapest first; all cheaper than it."""
@@ -279,13 +299,15 @@ class SegmentationSearch:
             self._edges[edge.segment.first].setdefault(edge.segment, edge)
             self._ways_cache[edge.segment.first].clear()
 
-    def _looked_at(self, limit_bytes: int | None, most_extra: float = inf) -> tuple[Edge, ...]:
+    def _looked_at(
+        self, limit_bytes: int | None, most_extra: float = inf, most_macs: int | None = None
+    ) -> tuple[Edge, ...]:
         """The best path, all of it looked at, but for what is negligible beside all instructions; where these have a
         limit, any that keeps it. Empty where there is none, or where it is guessed to take more."""
         while True:
-            known = self._path(_Asked(limit_bytes, may_guess=False))
+            known = self._path(_Asked(limit_bytes, may_guess=False), most_macs=most_macs)
             most_bytes = known.rank[0] if known and limit_bytes is None else inf
-            best = self._path(_Asked(limit_bytes), most_bytes) if self._may_look else known
+            best = self._path(_Asked(limit_bytes), most_bytes, most_macs) if self._may_look else known
             if best is None or _extra(best.edges) > most_extra:
                 return ()
             if known and (_extra(known.edges) <= most_extra < inf or self._is_as_good(known, best, limit_bytes)):
@@ -341,13 +363,14 @@ class SegmentationSearch:
         path = self._path(asked)
         return path.edges if path else ()
 
-    def _path(self, asked: _Asked, most_bytes: float = inf) -> _Path | None:
+    def _path(self, asked: _Asked, most_bytes: float = inf, most_macs: int | None = None) -> _Path | None:
         """The path of smallest bytes, or of those within a limit the cheapest, each by the other among equals.
 
         As a bound edges take the bytes that are proven, else those of a placement. `most_bytes`: of any edge, where a
-        path is known to take no more.
+        path is known to take no more. `most_macs`: of all edges, where that is less than is allowed.
         """
-        is_smallest, most_macs = asked.limit_bytes is None, self._extra_macs
+        is_smallest = asked.limit_bytes is None
+        most_macs = self._extra_macs if most_macs is None else most_macs
         best = [_Front() for _ in range(len(self._network.calls) + 1)]
         best[0].add(0, _Path((0.0, 0.0), 0))
         for first, starts in enumerate(best[:-1]):
@@ -403,7 +426,8 @@ def _is_within(edge: Edge, limit_bytes: int, is_bound: bool) -> bool:
 
 
 def _segmentation(path: tuple[Edge, ...]) -> Segmentation:
-    return Segmentation(tuple(edge.segment for edge in path), _bytes(path), _extra(path))
+    macs = sum(edge.extra_macs for edge in path)
+    return Segmentation(tuple(edge.segment for edge in path), _bytes(path), _extra(path), macs)
 
 
 def _extra(path: tuple[Edge, ...]) -> float:

@@ -1,6 +1,6 @@
 """Which segmentation serves an objective, and in which direction each chain runs."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from math import inf, isqrt, log
@@ -41,6 +41,7 @@ from tinygen.targets.board import Board
 Smaller = Callable[[int, SharedFindings], Schedule | None]
 Tell = Callable[[Tradeoff], None]
 _FOR_SMALLEST = 0.85  # of the work for a curve, that its end may take: it is what has to be right
+_TURNING = 2  # one of so many parts of the work that is left may go to which segments run down
 
 
 def split_plan(
@@ -221,6 +222,14 @@ class _Planner:
         as_good = (1 + CURVE_STEP) * min(point.product for point in points) / least_bytes if points else inf
         if not self._takes_more(least, as_good):
             fastest(least_bytes, inf)
+        if room > least_bytes and (beyond := self.fastest(int((1 + CURVE_STEP) * room), as_good, least)):
+            settled = self._settled(beyond)  # placed well it may be within
+            if settled.arena_bytes <= room:
+                known(settled)
+        chosen = chosen_for_ram(found)
+        if chosen.bytes > least_bytes:  # halves of the room step over what is a little smaller, and better
+            limit = max(least_bytes, int((1 - CURVE_STEP / 4) * chosen.bytes))
+            fastest(limit, chosen.product / limit)
         return found[chosen_for_ram(found)]
 
     def _takes_more(self, smallest: Segmentation, instructions: float) -> bool:
@@ -254,10 +263,19 @@ class _Planner:
         return self._search.smallest() if self._search.add_strips(without.bytes) else without
 
     def _least(self, without: Segmentation, smallest: Segmentation) -> Segmentation:
-        """The smallest segmentation; that without strips, where these do not keep their promise."""
-        if smallest is without or self._arena_bytes(self._directed(smallest)) <= without.bytes:
-            return smallest
-        return min(smallest, without, key=lambda path: self._arena_bytes(self._directed(path)))
+        """The smallest segmentation; one that does less again, or that without strips, where segments together take
+        more than each promises."""
+        best, next_one = smallest, self._search.with_fewer_macs(smallest)
+        for _ in range(MOST_IN_VAIN):
+            bytes = self._placed_bytes(best)
+            if next_one is None or next_one.bytes >= bytes or not self._found.work.is_left:
+                break
+            best = min(best, next_one, key=self._placed_bytes)
+            next_one = self._search.with_fewer_macs(next_one)
+        return min(best, without, key=self._placed_bytes) if without.bytes < self._placed_bytes(best) else best
+
+    def _placed_bytes(self, path: Segmentation) -> int:
+        return self._arena_bytes(self._directed(path))
 
     def _fitting(self, limit_bytes: int | None) -> Schedule | None:
         """Where the objective is not memory: a fast schedule within the limit."""
@@ -324,8 +342,16 @@ class _Planner:
 
     def _directed(self, path: Segmentation) -> tuple[Segment, ...]:
         if path not in self._turned:
-            self._turned[path] = _directed(self._found, path)
+            self._turned[path] = self._found_directions(path)
         return self._turned[path]
+
+    def _found_directions(self, path: Segmentation) -> tuple[Segment, ...]:
+        downwards = {}
+        for index, segment in enumerate(path.segments):
+            by_rows = self._search.by_rows(segment)
+            if by_rows and not _ascends(self._network, segment):
+                downwards[index] = replace(by_rows, descending=True)
+        return _directed(self._found, path, downwards)
 
     def _arena_bytes(self, segments: tuple[Segment, ...]) -> int:
         return self._found.placed(segments).arena_bytes
@@ -429,49 +455,59 @@ class _Between(NamedTuple):
         return log(self.most_bytes / self.least_bytes) * log(self.most_instructions / self.least_instructions)
 
 
-def _directed(known: Findings, path: Segmentation) -> tuple[Segment, ...]:
-    """The segments, some of them descending where that makes the arena smaller.
+def _directed(known: Findings, path: Segmentation, downwards: Mapping[int, Segment]) -> tuple[Segment, ...]:
+    """The segments, some of them descending where that makes the arena smaller. `downwards`: those that can be, by
+    position.
 
-    A chain that runs up leaves its result below its input, one that runs down above it: taking turns, results need not
-    wander off. Found by turning one chain after the other, from all of them running up, and from their taking turns,
-    until all segments together take no more than the largest of them, or enough was tried.
+    What runs up leaves its result below its input, what runs down above it: taking turns, results need not wander off.
+    Found by turning one after the other, from all of them running up, and from their taking turns, until all segments
+    together take no more than the largest of them, or enough was tried; but where they wander anyway, all that run up
+    may be placed better.
     """
-    segments = path.segments
-    chains = [i for i, s in enumerate(segments) if s.rows_per_call is not None and not _ascends(known.network, s)]
+    segments, chains = path.segments, list(downwards)
     bound = max(known.memory(segments).bound_bytes, path.bytes)
     best = known.place(segments, Effort.QUICK, bound).arena_bytes
     found = segments
+    may_go_on = known.work.share(_TURNING)
     for start in dict.fromkeys((frozenset[int](), frozenset(chains[1::2]), frozenset(chains[0::2]))):
-        if best <= bound or not known.work.is_left:
+        if best <= bound or not may_go_on():
             break
-        descending, size = _turned_one_by_one(known, segments, chains, start, bound)
+        turned, size = _turned_one_by_one(known, segments, downwards, start, bound, may_go_on)
         if size < best:
-            found, best = _descending(segments, descending), size
-    return found
+            found, best = turned, size
+    if found == segments or best <= bound or not known.work.is_left:
+        return found
+    return min(found, segments, key=lambda each: known.place(each, Effort.THOROUGH, bound).arena_bytes)
 
 
 def _turned_one_by_one(
-    known: Findings, segments: tuple[Segment, ...], chains: Sequence[int], descending: frozenset[int], bound: int
-) -> tuple[frozenset[int], int]:
-    """Which chains run down, beginning with `descending`, and the arena bytes of that."""
-    best = known.place(_descending(segments, descending), Effort.QUICK, bound).arena_bytes
-    in_vain = 0
-    for index in chains:
-        if best <= bound or in_vain == MOST_IN_VAIN or not known.work.is_left:
+    known: Findings,
+    segments: tuple[Segment, ...],
+    downwards: Mapping[int, Segment],
+    start: frozenset[int],
+    bound: int,
+    may_go_on: Callable[[], bool],
+) -> tuple[tuple[Segment, ...], int]:
+    """The segments of which some run down, beginning with those at `start`, and the arena bytes of that."""
+    found, turned, in_vain = _turned(segments, downwards, start), start, 0
+    best = known.place(found, Effort.QUICK, bound).arena_bytes
+    for index in downwards:
+        if best <= bound or in_vain == MOST_IN_VAIN or not may_go_on():
             break
-        turned = descending ^ {index}
-        tried = _descending(segments, turned)
+        tried = _turned(segments, downwards, turned ^ {index})
         in_vain += 1
         if (
             known.memory(tried).bound_bytes < best
             and (size := known.place(tried, Effort.QUICK, bound).arena_bytes) < best
         ):
-            descending, best, in_vain = turned, size, 0
-    return descending, best
+            found, turned, best, in_vain = tried, turned ^ {index}, size, 0
+    return found, best
 
 
-def _descending(segments: Sequence[Segment], chains: frozenset[int]) -> tuple[Segment, ...]:
-    return tuple(replace(segment, descending=index in chains) for index, segment in enumerate(segments))
+def _turned(
+    segments: Sequence[Segment], downwards: Mapping[int, Segment], turned: frozenset[int]
+) -> tuple[Segment, ...]:
+    return tuple(downwards[index] if index in turned else segment for index, segment in enumerate(segments))
 
 
 def _ascends(network: Network, segment: Segment) -> bool:
