@@ -42,8 +42,7 @@ The first network is what msf-CNN (arXiv 2505.11483) calls MobileNetV2-0.35 on i
 (`tests/support/networks.py`): there it takes 7,887 bytes at 1.68 times the MACs, 13,926 at 1.56 and 21,288 at 1.30,
 without input, output, residuals and scratch, all of which are counted here.
 
-More recompute gives no larger arena (`tests/planner/test_recompute.py`), with one exception that is known, the network
-with adds below: strips of two more blocks promise less there than all segments then take together.
+More recompute gives no larger arena (`tests/planner/test_recompute.py`).
 
 | network | input | kernels | asked for | arena | MACs | instructions | aim |
 |---|---|---|---|--:|--:|--:|---|
