@@ -53,7 +53,7 @@ from tinygen.planner.cost.growth import TILES, exchanging, planned_within
 from tinygen.planner.knee import FoundPlan, balanced_plan
 from tinygen.planner.memory.spill import arena_room
 from tinygen.planner.plan import CurvePoint, PlanRequest, curve, for_graph, plan, with_chosen
-from tinygen.planner.schedule.constants import const_bytes
+from tinygen.planner.schedule.constants import fit_within
 from tinygen.planner.schedule.schedule import Arena, HotCode, Schedule
 from tinygen.planner.schedule.solver import check_installed
 from tinygen.planner.search.goals import Tradeoff, chosen_for_ram, room_bytes
@@ -383,7 +383,7 @@ def _tradeoff(found: FoundPlan) -> Tradeoff:
 
 def _fits_flash(found: FoundPlan, board: Board, options: Options) -> bool:
     beside = beside_constants(found.schedule, found.toolbox)
-    return const_bytes(found.schedule) + beside <= flash_limit_bytes(board, options)
+    return fit_within(found.schedule, flash_limit_bytes(board, options) - beside)
 
 
 def _planned(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tinygen.ir.graph import Op
-from tinygen.ir.rows import Columns, Rows, all_columns, all_rows, has_rows
+from tinygen.ir.rows import Columns, Rows, all_columns, all_rows, every_row, has_rows
 
 
 class Diagonal(Enum):
@@ -61,6 +61,13 @@ class Windows:
         row_bytes = written * len(self.columns)
         down = max(index * row_bytes - first * self.read_columns * read for index, first in enumerate(self.rows))
         return max(0, down + across + behind)
+
+
+def whole_lead_bytes(diagonal: Diagonal, op: Op) -> int | None:
+    """The lead of all of a result over the whole first operand; None where they must lie apart."""
+    operand, result = op.variable_operands[0], op.results[0]
+    windows = Windows.of(op, every_row(result), None, has_whole=True)
+    return None if windows is None else windows.lead_bytes(diagonal, operand.type.bytes, result.type.bytes)
 
 
 def _firsts(spans: Sequence[Rows | Columns | None], begin: int) -> tuple[int, ...] | None:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from tinygen.ir.graph import Op
-from tinygen.ir.rows import Channels, all_channels, every_row
+from tinygen.ir.rows import Channels, all_channels
 from tinygen.ir.tensor import Tensor
-from tinygen.kernels.diagonal import Windows
+from tinygen.kernels.diagonal import whole_lead_bytes
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import Segment, passing_bytes
 from tinygen.planner.chains.slices import SlicedChain
@@ -75,9 +75,8 @@ def _beside_operands(network: Network, op: Op) -> int:
     if diagonal is None:
         return 0
     operand, result = op.variable_operands[0].type.bytes, op.results[0].type.bytes
-    windows = Windows.of(op, every_row(op.results[0]), None, has_whole=True)
-    lead = result if windows is None else windows.lead_bytes(diagonal, operand, result)
-    return max(min(lead, result), result - operand)
+    lead = whole_lead_bytes(diagonal, op)
+    return result if lead is None else max(min(lead, result), result - operand)
 
 
 def _bytes(tensors: set[Tensor]) -> int:

@@ -7,11 +7,11 @@ from functools import cached_property
 from itertools import chain
 
 from tinygen.ir.graph import Graph, Op
-from tinygen.ir.rows import Piece, every_row
+from tinygen.ir.rows import Piece
 from tinygen.ir.stream import State
 from tinygen.ir.tensor import Tensor
 from tinygen.kernels.base import Kernel, Table
-from tinygen.kernels.diagonal import Windows
+from tinygen.kernels.diagonal import whole_lead_bytes
 from tinygen.planner.schedule.solver import Solver
 from tinygen.targets.board import Board, Memory, MemoryKind
 
@@ -68,13 +68,8 @@ class Call:
     @cached_property
     def lead_bytes(self) -> int | None:
         """How many bytes before its first operand the result must begin, or more, to lie over it; None: it may not."""
-        if self.kernel.diagonal is None:
-            return None
-        operand, result = self.kernel.reads[0], self.kernel.writes[0]
-        windows = Windows.of(self.op, every_row(result), None, has_whole=True)
-        if windows is None:
-            return None
-        return windows.lead_bytes(self.kernel.diagonal, operand.type.bytes, result.type.bytes)
+        diagonal = self.kernel.diagonal
+        return None if diagonal is None else whole_lead_bytes(diagonal, self.op)
 
 
 @dataclass(frozen=True, eq=False)
