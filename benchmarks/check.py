@@ -191,7 +191,7 @@ def _copied(folder: Path) -> Path:
 def _put_back(copy: Path, page: Path) -> None:
     """The page that a program has made in a copy of the checkout, and what it stores beside it under the same name."""
     for made in (copy / page.parent).iterdir():
-        if made.stem == page.stem or made.name == ".tinygen.json":
+        if made.is_file() and (made.stem == page.stem or made.name == ".tinygen.json"):
             shutil.copy(made, CHECKOUT / page.parent / made.name)
 
 

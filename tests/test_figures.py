@@ -162,6 +162,19 @@ def test_pages_that_programs_make_are_made_in_a_copy(tmp_path: Path, monkeypatch
     assert (CHECKOUT / "docs" / "limits.md").read_text(encoding="utf-8") == before
 
 
+def test_pages_that_programs_make_are_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what stands beside a page under its name, such as its numbers, but for a folder: that has the program."""
+    beside = tmp_path / "copy" / "benchmarks"
+    (beside / "rows").mkdir(parents=True)
+    for name in ("rows.md", "rows.json", "others.md"):
+        (beside / name).write_text(name, encoding="utf-8")
+    there = tmp_path / "checkout" / "benchmarks"
+    there.mkdir(parents=True)
+    monkeypatch.setattr(check, "CHECKOUT", tmp_path / "checkout")
+    check._put_back(tmp_path / "copy", Path("benchmarks/rows.md"))
+    assert sorted(path.name for path in there.iterdir()) == ["rows.json", "rows.md"]
+
+
 def test_a_run_that_was_ended_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was right is not derived again, until the page or anything else changes; what was wrong is."""
     monkeypatch.setattr(check, "_REMEMBERED", tmp_path / "build" / "right.json")
