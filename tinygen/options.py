@@ -153,8 +153,9 @@ class Options:
         parsed(parse_size),
         "--flash-per-percent",
         metavar="SIZE",
-        help="Flash that -O time and balanced may take for each further percent of the time that larger weights save, "
-        "such as 8K (default: a tenth of the plain constants; with --flash whatever helps and fits).",
+        help="Flash that -O time and balanced may take for each further percent of the time that larger weights and "
+        "more code save, such as 8K (default: a tenth of what portable kernels and their constants take; with --flash "
+        "whatever helps and fits).",
         panel=HelpPanel.PLAN,
     )
     packs_constants: bool = option(

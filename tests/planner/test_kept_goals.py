@@ -43,6 +43,14 @@ def _toolbox(board: targets.Board, goal: Objective) -> Toolbox:
     )
 
 
+def _planned(graph: Graph, board: targets.Board, goal: Objective) -> Plan:
+    """Where memory is the goal, portable kernels are planned with, too: their results may lie over what they read."""
+    own = _toolbox(board, goal)
+    toolboxes = [own, replace(own, library=Library.PORTABLE)] if goal is Objective.RAM else [own]
+    found = [planned(plan(graph, board, tools), tools) for tools in toolboxes]
+    return min(found, key=lambda each: each.arena_bytes)
+
+
 @given(st.one_of(images(), bottlenecks()), st.sampled_from(BOARDS))
 @settings(max_examples=50, deadline=None, derandomize=True)
 def test_random_networks(graph: Graph, name: str) -> None:
@@ -51,8 +59,7 @@ def test_random_networks(graph: Graph, name: str) -> None:
     Nor are those of -O size: calls for a few pixels may be shorter in portable C, which is not there beside CMSIS-NN.
     """
     board = targets.load(name)
-    toolboxes = {goal: _toolbox(board, goal) for goal in GOALS}
-    plans = {goal: planned(plan(graph, board, tools), tools.library) for goal, tools in toolboxes.items()}
+    plans = {goal: _planned(graph, board, goal) for goal in GOALS}
     counts = {goal: found.is_whole and goal is not Objective.SIZE for goal, found in plans.items()}
     timed = {goal: found if counts[goal] else replace(found, instructions=inf) for goal, found in plans.items()}
     assert list(broken(timed)) == []
@@ -80,6 +87,7 @@ def test_what_breaks_a_goals_word() -> None:
     assert list(broken({**plans, Objective.BALANCED: larger}, price=90)) == [
         "-O time runs 1,000,000, -O balanced 900,000 instructions"
     ]
+    assert list(broken({**plans, Objective.BALANCED: replace(larger, code_bytes=300)}, price=90)) == []
 
 
 @pytest.mark.parametrize("name", ["ad01_int8", "kws_ref_model"])

@@ -64,7 +64,7 @@ def test_models(model: str, board: str) -> None:
     assert own.schedule.arena_bytes <= whole.schedule.arena_bytes
     for goal in (Objective.TIME, Objective.RAM):
         other = _compiled(model, board, goal)
-        assert not planned(own.schedule, own.library).is_beaten_by(planned(other.schedule, other.library))
+        assert not planned(own.schedule, own.toolbox).is_beaten_by(planned(other.schedule, other.toolbox))
 
 
 def test_what_was_known_to_be_better() -> None:
@@ -85,6 +85,7 @@ def test_what_breaks_its_word() -> None:
         "-O balanced runs 1,000,000, -O time 950,000 instructions"
     ]
     assert list(broken({**plans, Objective.TIME: replace(fast, const_bytes=501)}, plain_bytes=400)) == []
+    assert list(broken({**plans, Objective.TIME: replace(fast, code_bytes=3)}, price=1000, plain_bytes=400)) == []
     assert "-O balanced is beaten by -O ram in RAM, flash and instructions" in broken(
         {**plans, Objective.RAM: less}, plain_bytes=400
     )

@@ -85,7 +85,7 @@ class Toolbox:
     growths: tuple[
         tuple[Tensor | Source, int], ...
     ] = ()  # by the weights of layers, or where others stand, that have their own, which may be none of a tile's
-    flash_price: float = 0.0  # instructions that a byte of constants is worth; 0: flash is not exchanged for time
+    flash_price: float = 0.0  # instructions that a byte of flash is worth; 0: flash is not exchanged for time
     most_constants: int | None = None  # bytes, for which plans exchange more time where there is a price
     packs_constants: bool = False  # weights may be packed where they do not fit the flash otherwise
     works_in_place: bool = False  # results take the memory of operands where they can, even if that takes longer

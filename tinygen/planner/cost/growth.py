@@ -2,35 +2,48 @@
 
 A layer's weights stand there in fewer bits, as the library's kernels read them, packed for kernels of tinygen's own, or
 transformed for tiles of Winograd's method: each step takes more bytes and fewer instructions. Where filters are
-transformed in the call, it takes scratch and code instead. An exchange rate decides for each layer alone; within a
-limit it is the knapsack problem with one choice of each group (Kellerer, Pferschy, Pisinger: Knapsack Problems, 2004,
-chapter 11), solved by the points that no other beats. The code of a kernel is paid once, by all that run on it: so
-sets of kernels are searched for what their code leaves of the flash to weights.
+transformed in the call, it takes scratch and code instead. For given kernels an exchange rate decides for each layer
+alone; within a limit it is the knapsack problem with one choice of each group (Kellerer, Pferschy, Pisinger: Knapsack
+Problems, 2004, chapter 11), solved by the points that no other beats. The code of a kernel is paid once, by all that
+run on it: so sets of kernels are searched.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, groupby, islice
+from heapq import heappop, heappush
+from itertools import chain, count, groupby, islice
 from math import inf
 from typing import NamedTuple, TypeVar
 
 from tinygen.ir.graph import Op, Source
 from tinygen.ir.tensor import Tensor
-from tinygen.kernels.base import HUFFMAN, IN_CALL, PACKED, PLAIN, SHORTEST, SQUEEZED, Objective, Table, Toolbox
+from tinygen.kernels.base import (
+    HUFFMAN,
+    IN_CALL,
+    PACKED,
+    PLAIN,
+    SHORTEST,
+    SQUEEZED,
+    Library,
+    Objective,
+    Table,
+    Toolbox,
+)
 from tinygen.kernels.native.select import may_be_tiled, told_by
 from tinygen.kernels.select import can_pack, has_kernel
 from tinygen.planner.cost.choice import instructions, select
-from tinygen.planner.cost.code import beside_constants, functions_bytes, functions_of
+from tinygen.planner.cost.code import beside_constants, functions_bytes, functions_called, functions_of
 from tinygen.planner.cost.cost import costs, estimated_instructions
 from tinygen.planner.schedule.constants import bytes_of, const_bytes, fit_within
 from tinygen.planner.schedule.schedule import Schedule
 
 TILES = (4, 2, 1, 0)  # rows of outputs for Winograd's method
-PLAIN_SHARE = 0.10  # of the plain constants, that a percent of time may cost where nothing else is said
+PLAIN_SHARE = 0.10  # of the plain flash, that a percent of time may cost where nothing else is said
 _MOST_POINTS = 1024  # that are kept: of those in one of so many steps of the limit the fastest
 _BY_MEMORY = (Objective.RAM, Objective.BALANCED, Objective.TIME)
-_MOST_BRANCHES = 4096  # of a search for kinds of kernels, ten times what any network took; the best until then counts
+_MOST_BRANCHES = 4096  # of a search for kinds of kernels, fifty times what any model took; the best until then counts
 _MOST_PLANS = 3  # of some small weights and some large ones, before all are small: estimates are of whole tensors
 
 
@@ -42,6 +55,7 @@ class _Way:
     bytes: int
     instructions: float
     functions: frozenset[str]  # of its kernels
+    is_measured: bool  # whether their prices are their own
 
 
 @dataclass(frozen=True)
@@ -58,6 +72,10 @@ class _Layer:
         planned = replace(taken, bytes=bytes or taken.bytes)
         return replace(self, ways=tuple(planned if way is taken else way for way in self.ways))
 
+    def as_measured(self) -> "_Layer":
+        """The same as it stands, where the price of some way is that of similar work."""
+        return self if all(way.is_measured for way in self.ways) else replace(self, ways=(self.standing,))
+
 
 class _Taken(NamedTuple):
     """The ways of some layers, the last one first: points share those before."""
@@ -72,15 +90,22 @@ _T = TypeVar("_T")
 
 
 def exchanging(ops: Iterable[Op], toolbox: Toolbox, flash_per_percent: int | None) -> Toolbox:
-    """The toolbox in which larger weights stay where each percent of time takes at most so many bytes of flash, and
-    that tells so."""
+    """The toolbox in which larger weights, and the code of kernels, stay where each percent of time takes at most so
+    many bytes of flash, and that tells so."""
     ops = [op for op in ops if has_kernel(op)]
     price = price_of_a_byte(ops, toolbox, flash_per_percent)
     toolbox = replace(toolbox, flash_price=price)
-    layers = [layer for layer in _layers(ops, toolbox, _native_growths(toolbox)) if len(layer.ways) > 1]
-    if not layers:
+    layers = [layer.as_measured() for layer in _layers(ops, toolbox, _all_growths(toolbox)[0])]
+    if all(len(layer.ways) == 1 for layer in layers):
         return toolbox
-    taken = [min(layer.ways, key=lambda way: way.instructions + price * way.bytes) for layer in layers]
+    plans = (plan for _, plan in toolbox.plans if isinstance(plan, Schedule))
+    in_subgraphs = frozenset[str]().union(*map(functions_called, plans))
+
+    def code_of(names: frozenset[str]) -> int:
+        return functions_bytes(in_subgraphs | names, toolbox)
+
+    taken = _Search(layers, code_of, _Aim(price=price)).best()
+    assert taken is not None, "flash that has a price has no end"
     if all(way is layer.standing for way, layer in zip(taken, layers, strict=True)):
         return toolbox
     return _grown(toolbox, layers, taken)
@@ -111,10 +136,17 @@ def plain_bytes(ops: Iterable[Op], toolbox: Toolbox) -> int:
 
 def price_of_a_byte(ops: Iterable[Op], toolbox: Toolbox, flash_per_percent: int | None) -> float:
     """The instructions that a byte of flash is worth where a percent of them may cost so many bytes: a percent of those
-    that run without larger weights. None: `PLAIN_SHARE` of the constants that the library's kernels read."""
+    that run without larger weights. None: `PLAIN_SHARE` of the constants that the library's kernels read, and of the
+    code of portable kernels, which is the same whether the library is there."""
     ops = [op for op in ops if has_kernel(op)]
     percent = instructions(ops, toolbox.without_growth) / 100
-    return percent / max(1, flash_per_percent or int(PLAIN_SHARE * plain_bytes(ops, toolbox)))
+    return percent / max(1, flash_per_percent or int(PLAIN_SHARE * _plain_flash_bytes(ops, toolbox)))
+
+
+def _plain_flash_bytes(ops: Sequence[Op], toolbox: Toolbox) -> int:
+    portable = replace(toolbox.of_library, library=Library.PORTABLE)
+    functions = frozenset[str]().union(*(functions_of(select(op, portable)) for op in ops))
+    return plain_bytes(ops, toolbox) + functions_bytes(functions, portable)
 
 
 def planned_within(
@@ -234,7 +266,7 @@ def _smaller(
         needed = frozenset[str]().union(*(functions_of(call.kernel) for call in calls))
         code_of = partial(flash.functions, tried, needed)
         beside = flash.beside(schedule, tried) - code_of(frozenset[str]().union(*(way.functions for way in taken)))
-        fastest = _Search(layers, flash.limit_bytes - beside - others, code_of).fastest()
+        fastest = _Search(layers, code_of, _Aim(flash.limit_bytes - beside - others)).best()
         if fastest is None:
             return
         tried = _grown(toolbox, layers, fastest)
@@ -291,7 +323,8 @@ def _ways(told: Tensor | Source, users: Sequence[Op], toolbox: Toolbox, growths:
         kernels = [select(op, tools) for op in users]
         instructions = sum(found.call(op, kernel) for op, kernel in zip(users, kernels, strict=True))
         bytes = bytes_of(table for kernel in kernels for table in kernel.tables)
-        yield _Way(growth, bytes, instructions, frozenset().union(*map(functions_of, kernels)))
+        is_measured = all(found.is_measured(op, kernel) for op, kernel in zip(users, kernels, strict=True))
+        yield _Way(growth, bytes, instructions, frozenset().union(*map(functions_of, kernels)), is_measured)
 
 
 def _from(growths: Sequence[int], most: int) -> Sequence[int]:
@@ -306,51 +339,76 @@ class _Branch(NamedTuple):
     allowed: _Kinds  # among them those that are paid
 
 
+@dataclass(frozen=True)
+class _Aim:
+    """The fewest instructions within so many bytes of weights and code, or where each byte is worth some."""
+
+    most_bytes: int | None = None
+    price: float = 0.0  # instructions, where there is no limit
+
+    def best(self, layers: Sequence[_Layer], code_bytes: int) -> tuple[_Way, ...] | None:
+        """The best ways of layers where code takes so many bytes; None where none fit."""
+        if self.most_bytes is not None:
+            return _fastest(layers, self.most_bytes - code_bytes)
+        return tuple(min(layer.ways, key=lambda way: self.cost((way,))) for layer in layers)
+
+    def cost(self, ways: Sequence[_Way], code_bytes: int = 0) -> float:
+        """Of ways, and so much code: the better, the less; infinite where they do not fit."""
+        bytes = sum(way.bytes for way in ways) + code_bytes
+        fits = self.most_bytes is None or bytes <= self.most_bytes
+        return sum(way.instructions for way in ways) + self.price * bytes if fits else inf
+
+
 class _Search:
-    """For the ways of layers, where weights and the code of all kinds of kernels have so many bytes together.
+    """For the ways of layers, whose kinds of kernels take code.
 
     Branch and bound (Land, Doig: An automatic method of solving discrete programming problems, 1960) over the kinds:
-    the knapsack in which only the code of some counts is as fast as any ways with these kinds can be. Where it fits
-    with all code that it runs, it is the best of its branch; else one of the kinds is paid for, or is not allowed.
+    where only the code of some counts, the best ways are as good as any with these kinds can be. Where they are as good
+    with all code that they run, they are the best of their branch; else one of the kinds is paid for, or is not
+    allowed. The branch that may be best is looked at first.
     """
 
-    def __init__(self, layers: Sequence[_Layer], bytes: int, code_of: Callable[[frozenset[str]], int]) -> None:
+    def __init__(self, layers: Sequence[_Layer], code_of: Callable[[frozenset[str]], int], aim: _Aim) -> None:
         """`code_of`: the bytes of functions."""
         self._layers = layers
-        self._bytes = bytes
         self._code_of = code_of
+        self._aim = aim
 
-    def fastest(self) -> tuple[_Way, ...] | None:
-        """The ways of all layers with the fewest instructions that fit, None where none do; of `_MOST_BRANCHES`."""
-        best, fewest = None, inf
-        branches = [_Branch(frozenset(), _kinds_of(way for layer in self._layers for way in layer.ways))]
+    def best(self) -> tuple[_Way, ...] | None:
+        """The ways of all layers that cost least, None where there are none; of `_MOST_BRANCHES`."""
+        best, least, made = None, inf, count()
+        branches: list[tuple[float, int, _Branch, tuple[_Way, ...]]] = []  # the one that may be best first
+
+        def look_at(branch: _Branch) -> None:
+            if ways := self._with_code_that_is_paid(branch):
+                heappush(branches, (self._aim.cost(ways, self._code(branch.paid)), next(made), branch, ways))
+
+        look_at(_Branch(frozenset(), _kinds_of(way for layer in self._layers for way in layer.ways)))
         for _ in range(_MOST_BRANCHES):
-            if not branches:
+            if not branches or branches[0][0] >= least:
                 break
-            branch = branches.pop()
-            ways = self._with_code_that_is_paid(branch)
-            if ways is None or (instructions := sum(way.instructions for way in ways)) >= fewest:
-                continue
+            bound, _, branch, ways = heappop(branches)
             run = _kinds_of(ways)
-            if sum(way.bytes for way in ways) + self._code(run) <= self._bytes:
-                best, fewest = ways, instructions
-                continue
-            dearest = max(sorted(run - branch.paid, key=sorted), key=lambda kind: self._code(branch.paid | {kind}))
-            branches.append(branch._replace(allowed=branch.allowed - {dearest}))
-            branches.append(branch._replace(paid=branch.paid | {dearest}))
+            cost = self._aim.cost(ways, self._code(run))
+            if cost < least:
+                best, least = ways, cost
+            if cost > bound:
+                dearest = max(sorted(run - branch.paid, key=sorted), key=lambda kind: self._code({*branch.paid, kind}))
+                look_at(branch._replace(allowed=branch.allowed - {dearest}))
+                look_at(branch._replace(paid=branch.paid | {dearest}))
         return best
 
     def _with_code_that_is_paid(self, branch: _Branch) -> tuple[_Way, ...] | None:
-        """The ways with the fewest instructions that fit with the code that is paid."""
+        """The best ways with the code that is paid."""
         left = []
         for layer in self._layers:
             ways = _unbeaten_of(way for way in layer.ways if way.functions in branch.allowed)
             if not ways:
                 return None
             left.append(replace(layer, ways=ways))
-        return _fastest(left, self._bytes - self._code(branch.paid))
+        return self._aim.best(left, self._code(branch.paid))
 
-    def _code(self, kinds: _Kinds) -> int:
+    def _code(self, kinds: AbstractSet[frozenset[str]]) -> int:
         return self._code_of(frozenset[str]().union(*kinds))
 
 
