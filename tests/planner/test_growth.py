@@ -44,7 +44,7 @@ from tinygen.options import Kernels, Options
 from tinygen.pipeline import Compiled, Shared, plan_model
 from tinygen.planner.cost import growth
 from tinygen.planner.cost.choice import instructions, select
-from tinygen.planner.cost.code import beside_constants, functions_bytes, functions_called, functions_of
+from tinygen.planner.cost.code import beside_constants, functions_bytes, functions_called, functions_of_all
 from tinygen.planner.cost.cost import estimated_instructions
 from tinygen.planner.cost.growth import exchanging, planned_within
 from tinygen.planner.plan import for_graph, plan
@@ -147,7 +147,7 @@ def test_no_combination_is_worth_more_by_the_rate(graph: Graph, flash_per_percen
     def worth(toolbox: Toolbox) -> float:
         kernels = [select(op, toolbox) for op in graph.ops]
         bytes = sum(table.bytes for kernel in kernels for table in kernel.tables)
-        code = functions_bytes(frozenset().union(*map(functions_of, kernels)), toolbox)
+        code = functions_bytes(functions_of_all(kernels), toolbox)
         return instructions(graph.ops, toolbox) + rate * (bytes + code)
 
     best = worth(exchanging(graph.ops, _AUTO, flash_per_percent))

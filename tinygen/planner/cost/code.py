@@ -46,9 +46,14 @@ def functions_of(kernel: Kernel) -> frozenset[str]:
     return frozenset((kernel.function, *kernel.callees))
 
 
+def functions_of_all(kernels: Iterable[Kernel]) -> frozenset[str]:
+    """C functions that any of them calls."""
+    return frozenset[str]().union(*map(functions_of, kernels))
+
+
 def functions_called(schedule: Schedule) -> frozenset[str]:
     """C functions that its kernels call, those in subgraphs too."""
-    return frozenset[str]().union(*(functions_of(call.kernel) for call in schedule.all_calls))
+    return functions_of_all(call.kernel for call in schedule.all_calls)
 
 
 def functions_bytes(names: Iterable[str], toolbox: Toolbox) -> int:

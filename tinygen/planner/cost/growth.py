@@ -9,7 +9,6 @@ run on it: so sets of kernels are searched.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import heappop, heappush
@@ -34,7 +33,7 @@ from tinygen.kernels.base import (
 from tinygen.kernels.native.select import may_be_tiled, told_by
 from tinygen.kernels.select import can_pack, has_kernel
 from tinygen.planner.cost.choice import instructions, select
-from tinygen.planner.cost.code import beside_constants, functions_bytes, functions_called, functions_of
+from tinygen.planner.cost.code import beside_constants, functions_bytes, functions_called, functions_of_all
 from tinygen.planner.cost.cost import costs, estimated_instructions
 from tinygen.planner.schedule.constants import bytes_of, const_bytes, fit_within
 from tinygen.planner.schedule.schedule import Schedule
@@ -145,7 +144,7 @@ def price_of_a_byte(ops: Iterable[Op], toolbox: Toolbox, flash_per_percent: int 
 
 def _plain_flash_bytes(ops: Sequence[Op], toolbox: Toolbox) -> int:
     portable = replace(toolbox.of_library, library=Library.PORTABLE)
-    functions = frozenset[str]().union(*(functions_of(select(op, portable)) for op in ops))
+    functions = functions_of_all(select(op, portable) for op in ops)
     return plain_bytes(ops, toolbox) + functions_bytes(functions, portable)
 
 
@@ -262,8 +261,7 @@ def _smaller(
         planned = _bytes_in(schedule, layers)
         layers = [layer.as_planned(way, bytes) for layer, way, bytes in zip(layers, taken, planned, strict=True)]
         others = const_bytes(schedule) - sum(planned)
-        calls = [call for call in schedule.all_calls if told_by(call.op) not in told]
-        needed = frozenset[str]().union(*(functions_of(call.kernel) for call in calls))
+        needed = functions_of_all(call.kernel for call in schedule.all_calls if told_by(call.op) not in told)
         code_of = partial(flash.functions, tried, needed)
         beside = flash.beside(schedule, tried) - code_of(frozenset[str]().union(*(way.functions for way in taken)))
         fastest = _Search(layers, code_of, _Aim(flash.limit_bytes - beside - others)).best()
@@ -324,7 +322,7 @@ def _ways(told: Tensor | Source, users: Sequence[Op], toolbox: Toolbox, growths:
         instructions = sum(found.call(op, kernel) for op, kernel in zip(users, kernels, strict=True))
         bytes = bytes_of(table for kernel in kernels for table in kernel.tables)
         is_measured = all(found.is_measured(op, kernel) for op, kernel in zip(users, kernels, strict=True))
-        yield _Way(growth, bytes, instructions, frozenset().union(*map(functions_of, kernels)), is_measured)
+        yield _Way(growth, bytes, instructions, functions_of_all(kernels), is_measured)
 
 
 def _from(growths: Sequence[int], most: int) -> Sequence[int]:
@@ -380,8 +378,9 @@ class _Search:
         branches: list[tuple[float, int, _Branch, tuple[_Way, ...]]] = []  # the one that may be best first
 
         def look_at(branch: _Branch) -> None:
-            if ways := self._with_code_that_is_paid(branch):
-                heappush(branches, (self._aim.cost(ways, self._code(branch.paid)), next(made), branch, ways))
+            code_bytes = self._code(branch.paid)
+            if ways := self._best_of(branch.allowed, code_bytes):
+                heappush(branches, (self._aim.cost(ways, code_bytes), next(made), branch, ways))
 
         look_at(_Branch(frozenset(), _kinds_of(way for layer in self._layers for way in layer.ways)))
         for _ in range(_MOST_BRANCHES):
@@ -393,22 +392,23 @@ class _Search:
             if cost < least:
                 best, least = ways, cost
             if cost > bound:
-                dearest = max(sorted(run - branch.paid, key=sorted), key=lambda kind: self._code({*branch.paid, kind}))
-                look_at(branch._replace(allowed=branch.allowed - {dearest}))
-                look_at(branch._replace(paid=branch.paid | {dearest}))
+                paid, allowed = branch
+                dearest = max(sorted(run - paid, key=sorted), key=lambda kind: self._code(paid | {kind}))
+                look_at(_Branch(paid, allowed - {dearest}))
+                look_at(_Branch(paid | {dearest}, allowed))
         return best
 
-    def _with_code_that_is_paid(self, branch: _Branch) -> tuple[_Way, ...] | None:
-        """The best ways with the code that is paid."""
+    def _best_of(self, allowed: _Kinds, code_bytes: int) -> tuple[_Way, ...] | None:
+        """The best ways of these kinds where code takes so many bytes."""
         left = []
         for layer in self._layers:
-            ways = _unbeaten_of(way for way in layer.ways if way.functions in branch.allowed)
+            ways = _unbeaten_of(way for way in layer.ways if way.functions in allowed)
             if not ways:
                 return None
             left.append(replace(layer, ways=ways))
-        return self._aim.best(left, self._code(branch.paid))
+        return self._aim.best(left, code_bytes)
 
-    def _code(self, kinds: AbstractSet[frozenset[str]]) -> int:
+    def _code(self, kinds: _Kinds) -> int:
         return self._code_of(frozenset[str]().union(*kinds))
 
 
