@@ -56,6 +56,7 @@ class Branching:
         self._problem = problem
         self._aligns = {block.align for block in problem.blocks}
         self._align = gcd(*self._aligns)  # bounds are rounded to it: no solution is lost
+        self._align_of = np.array([block.align for block in problem.blocks], np.int64)
         gaps = [(i, j, *gap) for j, found in enumerate(problem.gaps) for i in found if i < j for gap in found[i]]
         first, second, low, high = np.array(gaps, np.int64).reshape(-1, 4).T
         self._first, self._second = first, second  # of each forbidden interval: the blocks,
@@ -136,7 +137,13 @@ class Branching:
             upwards = placed[above & (least < high)].tolist()
             downwards = placed[below & (opposite < -low)].tolist()
             if not upwards and not downwards:
-                return node._replace(bounds=bounds)
+                aligned = self._aligned(bounds)
+                if aligned is bounds:
+                    return node._replace(bounds=bounds)
+                if aligned.diagonal().max() > 0:
+                    return None
+                bounds = aligned
+                continue
             for gap, (lower, higher, distance) in chain(
                 ((gap, self._above[gap]) for gap in upwards), ((gap, self._below[gap]) for gap in downwards)
             ):
@@ -145,6 +152,15 @@ class Branching:
                     if bounds.item(lower, lower) > 0:
                         self._weights[gap] += 1
                         return None
+
+    def _aligned(self, bounds: _Bounds) -> _Bounds:
+        """The bounds with offsets at or behind the next multiples of alignments; the same object where all are."""
+        if len(self._aligns) == 1:
+            return bounds
+        lowest = -(-bounds[-1, :-1] // self._align_of) * self._align_of
+        for block in (lowest > bounds[-1, :-1]).nonzero()[0].tolist():
+            bounds = _with_bound(bounds, -1, block, lowest.item(block))
+        return bounds
 
     def _branches(self, node: _Node) -> list[_Node]:
         """The node with each choice for what is open; none where nothing is."""
@@ -163,11 +179,8 @@ class Branching:
                 return [_Node(bounds, _with(chosen, [index]), _with(decided, item)) for index in item]
         return [_Node(bounds, chosen, decided, *way) for way in (self._above[gap], self._below[gap])]
 
-    def _solution(self, node: _Node) -> dict[int, int] | None:
-        """The lowest offsets; of items for which no block was chosen any will do. None where some may be off a larger
-        alignment."""
-        if len(self._aligns) > 1:
-            return None
+    def _solution(self, node: _Node) -> dict[int, int]:
+        """The lowest offsets; of items for which no block was chosen any will do."""
         may_be = node.chosen | ~node.decided
         taken = [next(index for index in item if may_be[index]) for item in self._problem.alternatives]
         return {index: int(node.bounds[-1, index]) for index in taken}
