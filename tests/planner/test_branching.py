@@ -173,7 +173,8 @@ def _check_refilled(problem: Problem, order: list[int], change: Change, before: 
 def test_moves_of_planning_image_classification(monkeypatch: pytest.MonkeyPatch) -> None:
     """114,235 for two points of the curve, before searches began with what was found for much the same segments, looks
     ended where the kernels that may still have room save too little, and only what is chosen was placed thoroughly.
-    28,700 before what lies a step beyond the slack was placed thoroughly, too, as it may be within then."""
+    28,700 before what lies a step beyond the slack was placed thoroughly, too, as it may be within then, and 52,500
+    before walks began from the last blocks, too."""
     graph = run(import_tflite(shared_file("models/mlperf_tiny/pretrainedResnet_quant.tflite")))
     walks: list[Walk] = []
     begin = Walk.__init__
@@ -187,7 +188,7 @@ def test_moves_of_planning_image_classification(monkeypatch: pytest.MonkeyPatch)
     assert plan(graph, _M4, toolbox).arena_bytes <= 12_384
     moves = sum(walk.moves for walk in walks)
     print(f"{moves} moves of {len(walks)} walks")
-    assert moves <= 52_500
+    assert moves <= 62_500
 
 
 def test_a_gap_before_an_aligned_block_takes_another() -> None:

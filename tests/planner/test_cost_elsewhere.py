@@ -27,7 +27,7 @@ from tinygen.planner.search.edges import EdgeFinder
 _M3, _M4, _M55 = "mps2-an385", "mps2-an386", "mps3-an547"
 _OFF = 0.05  # of the instructions of a whole network
 _FLOAT_OFF = 0.25  # without a float unit instructions depend on the numbers
-_MOST_LOOKS, _MOST_PLACED = 20, 8  # for each operator of a network
+_MOST_LOOKS, _MOST_PLACED = 20, 9  # for each operator of a network
 
 
 @pytest.mark.qemu

@@ -230,6 +230,25 @@ def test_the_better_half_of_walks_from_other_orders_goes_on(monkeypatch: pytest.
     assert max(on) <= min(left)
 
 
+def test_an_exhaustive_search_repeats_walks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never worse than a thorough one, better for some blocks, and asks the exact solver where that is wanted."""
+    problems = [[(block,) for block in _cut_block(Random(seed), 90)] for seed in (4, 8, 10, 11)]
+    thorough, exhaustive = (
+        [arena_bytes(placement.place(problem, effort=effort)) for problem in problems]
+        for effort in (Effort.THOROUGH, Effort.EXHAUSTIVE)
+    )
+    assert all(a <= b for a, b in zip(exhaustive, thorough, strict=True)) and sum(exhaustive) < sum(thorough)
+    asked = []
+
+    def solve(_problem: Problem, offsets: dict[int, int], *_: object) -> dict[int, int]:
+        asked.append(offsets)
+        return offsets
+
+    monkeypatch.setattr(placement, "solve", solve)
+    place(problems[0], effort=Effort.EXHAUSTIVE, solver=Solver.CP_SAT)
+    assert len(asked) == 1
+
+
 @pytest.mark.parametrize("is_installed", [False, True])
 def test_what_is_installed_decides_nothing(is_installed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The exact solver is asked where it is asked for, and nowhere else."""

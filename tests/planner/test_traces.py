@@ -11,6 +11,7 @@ from tinygen import targets
 from tinygen.ir.graph import Graph
 from tinygen.kernels.base import Library, Objective, Toolbox
 from tinygen.kernels.select import has_kernel
+from tinygen.planner.chains.demand import Moving
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.segment import Segment, SegmentMemory, choices_of, memory_of_traces, trace_of_steps
 from tinygen.planner.cost.choice import select
@@ -31,7 +32,7 @@ def test_segments_take_together_what_their_steps_take(data: st.DataObject, graph
     for _ in range(2):  # the second time some segments are known, and begin elsewhere
         segments = data.draw(_segmentations(network))
         choices = [choices_of(network, segment) for segment in segments]
-        steps = [[step for each in choices for step in each[which]] for which in range(2)]
+        steps = [[step for each in choices for step in each[way]] for way in Moving]
         together = memory_of_traces(network, [trace_of_steps(found.with_kernels(segments), steps)])
         assert list(_shapes(found.memory(segments))) == list(_shapes(together))
         assert set(_pairs(found.memory(segments))) == set(_pairs(together))

@@ -95,7 +95,7 @@ def test_what_is_chosen_is_settled_in_the_arena_that_a_thorough_search_finds(mon
     arenas = {Effort.QUICK: 1400, Effort.THOROUGH: 1300}
 
     def place(_: Findings, __: tuple[Segment, ...], effort: Effort, limit: int | None = None) -> PlacedBlocks:
-        return PlacedBlocks({}, frozenset(), limit or arenas[effort])
+        return PlacedBlocks({}, {}, limit or arenas[effort])
 
     def fits(_: Findings, segments: tuple[Segment, ...], limit: int, *__: object) -> bool:
         return limit >= (1350 if segments[0].scratch[1] else 1200)

@@ -2,9 +2,8 @@
 
 The last operator asks for the rows it needs, its producers ask for theirs, and so on. A tensor inside the chain is held
 in a ring: just the rows that somebody still needs, always contiguous. When rows are no longer needed the rest moves to
-the start of the ring: at once, which leaves room at its end, or not before the next row needs the room, which leaves
-room at its start. Room at the end of one ring and at the start of its neighbour can be the same. Averages over whole
-images add up rows as they come. Nothing is computed twice, unless a scale must be known first (`passes`).
+the start of the ring (`Moving`). Averages over whole images add up rows as they come. Nothing is computed twice, unless
+a scale must be known first (`passes`).
 
 A descending chain is the mirror image: it runs from the last row to the first, and rings hold their oldest row at the
 end.
@@ -14,6 +13,7 @@ A chain may also be one strip of columns: then rings are narrower, and what is k
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from functools import cached_property
 from typing import NamedTuple
 
@@ -27,6 +27,15 @@ from tinygen.planner.memory.lifetimes import Access
 
 Touch = Access[Tensor]
 """Bytes of a tensor's buffer that a step reads or writes. Made as an `Access`, which is faster."""
+
+
+class Moving(IntEnum):
+    """When the rows of a ring that are still needed move to its start."""
+
+    AT_ONCE = 0  # there is room at its end until the next row comes
+    LATE = 1  # when that row needs the room, which is at its start until then, where a neighbour's end may be
+    IN_TURN = 2  # before the first ring is written again, once those behind it have moved theirs: what is computed from
+    # a row that is read for the last time may lie there until then, and be the newest row of the next ring
 
 
 @dataclass(frozen=True)
@@ -74,7 +83,7 @@ class Wait(RowStep):
     """Nothing: where a ring could move its rows and does not, if moments shall agree whenever rings move theirs."""
 
 
-_WAIT = Wait((), ())
+WAIT = Wait((), ())
 
 
 @dataclass(frozen=True)
@@ -210,8 +219,8 @@ class Chain:
     sums: Mapping[Op, RunningSum]  # of the operators that are averages over whole images
     rows_per_call: int
     descending: bool = False
-    late: frozenset[Tensor] = frozenset()  # rings that move their rows only when the next one needs the room
-    waits: bool = False  # whether all choices of `late` give equally many steps
+    moving: Mapping[Tensor, Moving] = field(default_factory=dict)  # of rings; at once where none is named
+    waits: bool = False  # whether all choices of `moving` give equally many steps
     writers: Mapping[tuple[Op, Tensor], tuple[Op, ...]] = field(default_factory=dict)  # of what a reader sees by a view
     demand: RowDemand = field(default_factory=RowDemand)
     strip: Strip | None = None  # whole rows where None
@@ -237,11 +246,22 @@ class Chain:
 def steps_on_demand(chain: Chain, early: Sequence[RowStep] | None = None) -> list[RowStep]:
     """The steps of a chain. Every operator in it either has a tile for any of its rows, or a running sum.
 
-    `early`: the steps without rings that move their rows late, where they are known.
+    `early`: the steps where all rings move their rows at once, where they are known.
     """
-    if chain.late and early is None:
-        early = steps_on_demand(replace(chain, late=frozenset()))
-    steps = _Run(chain, held_bytes(early or ())).run()
+    if any(chain.moving.values()) and early is None:
+        early = steps_on_demand(replace(chain, moving={}))
+    return _run(chain, held_bytes(early or ()))
+
+
+def steps_without_moves(chain: Chain) -> list[RowStep]:
+    """The same if rings had room for all rows: what lives then is what some step reads, and lives whenever rings move
+    theirs."""
+    late = replace(chain, moving=dict.fromkeys(chain.held, Moving.LATE))
+    return _run(late, {tensor: 2 * tensor.type.bytes for tensor in chain.held})
+
+
+def _run(chain: Chain, room: Mapping[Tensor, int]) -> list[RowStep]:
+    steps = _Run(chain, room).run()
     return _mirrored(steps, chain) if chain.descending else steps
 
 
@@ -269,8 +289,10 @@ class _Lines:
         if has_rows(tensor):
             held = self.held_columns
             self.row_bytes = row_bytes(tensor) if held is None else pixel_bytes(tensor) * held.count
-        self.room: int | None = None  # rows that fit, where it moves them late
-        self.begin = 0  # the row that would lie at its start at first, below 0 where the first ones lie at its end
+        self.moving = Moving.AT_ONCE
+        self.room = 0  # rows that fit, where it does not move them at once
+        self.padding = 0  # rows above the first one that readers take whose results may lie over them
+        self.is_padded = False  # whether there is room for these before the first row, until somebody has read it
         self.start = self.first = self.end = 0
         self.readers: list[_Reader] = []
         self.readers_now: list[_Reader] = []  # of the pass at hand
@@ -355,26 +377,33 @@ class _Run:
         self._lines: dict[Tensor, _Lines] = {}
         self._calls = {op: _Call(op, chain.sums.get(op)) for op in chain.ops}
         self._steps: list[RowStep] = []
-        for tensor in chain.late & self._held:
-            lines = self._lines_of(tensor)
-            lines.room = room[tensor] // lines.row_bytes
+        self._released: list[_Lines] = []  # rings with rows that nobody needs, since some last moved theirs in turn
+        for tensor, moving in chain.moving.items():
+            if tensor in self._held:
+                lines = self._lines_of(tensor)
+                lines.moving = moving
+                lines.room = room.get(tensor, 0) // lines.row_bytes
         for call in self._calls.values():
             call.results = [self._lines_of(result) for result in call.op.results]
         producers = {result.tensor: call for call in self._calls.values() for result in call.results}
         for call in self._calls.values():
             call.operands = [self._operand(call, operand, producers) for operand in call.op.divided_operands]
             if call.op in chain.diagonal:
-                self._begin_at_end(call)
+                self._pad(call)
         self._rewind()
 
-    def _begin_at_end(self, call: _Call) -> None:
-        """Let the first rows that a call reads lie at the end of a ring, with room for those in the padding before it:
-        there the result may lie from the first call on."""
-        first = self._actual(call.height, 0, min(call.height, self._chain.rows_per_call))
+    def _pad(self, call: _Call) -> None:
+        """Leave room in rings for rows in the padding above the first ones that a call reads: there the result may lie
+        from the first call on."""
+        count = min(call.height, self._chain.rows_per_call)
+        middle = min(call.height // 2, call.height - count)
         for operand in call.operands:
-            _, end = self._needed(call.op, operand, first)
-            if operand.source.room is not None:
-                operand.source.begin = min(operand.source.begin, end - operand.source.room)
+            if operand.source.is_held and call.sum is None:
+                first, needed = (
+                    self._demand.of(call.op, operand.tensor, self._actual(call.height, at, at + count)).count
+                    for at in (0, middle)
+                )
+                operand.source.padding = max(operand.source.padding, needed - first)
 
     def _lines_of(self, tensor: Tensor) -> _Lines:
         if tensor not in self._lines:
@@ -423,8 +452,10 @@ class _Run:
 
     def _rewind(self) -> None:
         """Begin anew: what lies in rings is gone."""
+        self._released.clear()
         for lines in self._lines.values():
-            lines.start = lines.begin
+            lines.is_padded = lines.padding > 0
+            lines.start = 0 if lines.moving is Moving.AT_ONCE else -lines.padding
             lines.first = lines.end = 0
         for call in self._calls.values():
             if any(result.is_held for result in call.results):
@@ -444,11 +475,11 @@ class _Run:
             for operand, (_, end_of_operand) in zip(operands, needed, strict=True):
                 if not operand.has(end_of_operand):
                     self._provide(operand, end_of_operand)
+            writes = (self._append(result, first, last),)  # which may move rows of operands
             reads = call.whole_reads.copy()
             for operand, needed_rows in zip(operands, needed, strict=True):
                 reads[operand.position] = self._read(operand, *needed_rows)
             call.done = last
-            writes = (self._append(result, first, last),)
             self._steps.append(Compute(tuple(reads), writes, op, rows, result.columns))
             if len(self._steps) > STEPS.most:
                 STEPS.check(len(self._steps), f"{op.source}, run by rows")
@@ -509,10 +540,12 @@ class _Run:
 
     def _append(self, lines: _Lines, first: int, end: int) -> Touch:
         if lines.is_held:
-            if lines.room is None or end - lines.start <= lines.room:
-                self._wait()
-            else:
+            if lines in self._released:
+                self._move_in_turn()
+            if lines.moving is not Moving.AT_ONCE and end - lines.start > lines.room:
                 self._move(lines)
+            else:
+                self._wait()
             lines.end = end
         if lines.columns is lines.held_columns:
             return lines.touch(first, end)
@@ -534,18 +567,31 @@ class _Run:
         dropped = lines.end
         for reader in lines.readers_now:
             dropped = min(dropped, reader.next_row)
-        if dropped <= lines.first:
+        if dropped <= lines.first and not lines.is_padded:
             return
-        lines.first = dropped
-        if lines.room is None or dropped == lines.end:
+        lines.first, lines.is_padded = dropped, False
+        if lines in self._released:
+            self._released.remove(lines)
+        if dropped < lines.end:
+            self._released.append(lines)
+        if lines.moving is Moving.AT_ONCE or dropped == lines.end:
             self._move(lines)
         else:
             self._wait()
 
+    def _move_in_turn(self) -> None:
+        """Move the rows of rings whose turn it is, those released last first."""
+        for lines in reversed(self._released):
+            if lines.moving is Moving.IN_TURN:
+                self._move(lines)
+            else:
+                self._wait()
+        self._released.clear()
+
     def _move(self, lines: _Lines) -> None:
         """Move the rows of a ring to its start."""
         first, end = lines.first, lines.end
-        if end > first:
+        if end > first > lines.start:
             source = lines.touch(first, end)
             lines.start = first
             self._steps.append(ShiftRows((source,), (lines.touch(first, end),), lines.tensor))
@@ -555,7 +601,7 @@ class _Run:
 
     def _wait(self) -> None:
         if self._chain.waits:
-            self._steps.append(_WAIT)
+            self._steps.append(WAIT)
 
     def _needed(self, op: Op, operand: _Operand, rows: Rows) -> tuple[int, int]:
         """The rows of an operand that rows of the result take, in the order in which they come."""

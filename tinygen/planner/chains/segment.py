@@ -1,6 +1,6 @@
 """One segment of a network, a call on whole tensors or a chain that runs in parts, and the memory it takes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, chain
@@ -9,22 +9,25 @@ from tinygen.ir.graph import Op
 from tinygen.ir.rows import every_row, has_rows
 from tinygen.ir.tensor import Tensor
 from tinygen.planner.chains.demand import (
+    WAIT,
     AddRows,
     Chain,
     Compute,
     FetchRows,
+    Moving,
     RowStep,
     ShiftRows,
     StoreRows,
     Touch,
     Wait,
     steps_on_demand,
+    steps_without_moves,
 )
 from tinygen.planner.chains.network import Network
 from tinygen.planner.chains.passes import Passes, passes_of
 from tinygen.planner.chains.slices import AddSlice, SlicedChain, sliced_chain, sliced_steps
 from tinygen.planner.chains.strips import strips_of
-from tinygen.planner.memory.block import Block, InPlace, least_bytes, pair_bytes
+from tinygen.planner.memory.block import Block, InPlace, least_bytes, live_bytes, pair_bytes
 from tinygen.planner.memory.effort import Effort
 from tinygen.planner.memory.first_fit import lowest
 from tinygen.planner.memory.lifetimes import Access, Traffic, Use
@@ -44,7 +47,6 @@ class Segment:
     end: int
     rows_per_call: int | None = None
     descending: bool = False
-    late: frozenset[Tensor] = frozenset()  # rings that move their rows late
     scratch: tuple[int | None, ...] = ()  # bytes that the kernel of each call may take, None for the fastest kernel
     strips: int = 1  # of columns, one after the other
     slices: int = 1  # of channels, one after the other
@@ -74,23 +76,33 @@ BufferKey = Tensor | Scratch | PlaneLine
 
 @dataclass(frozen=True)
 class SegmentMemory:
-    """The blocks that some steps need: of each buffer one, or several to choose from."""
+    """The blocks that some steps need: of each buffer one, or one for each choice that there is, some of them the
+    same."""
 
     blocks: Mapping[BufferKey, tuple[Block, ...]]
     in_place: tuple[InPlace, ...]
+    rings: frozenset[Tensor] = frozenset()  # that may hold their rows at other places than these
 
     @cached_property
     def bound_bytes(self) -> int:
         """No placement is smaller."""
-        bound = least_bytes(list(self.placed_first.values()))
+        bound = self.least_of(self.placed_first)
         for first, second in self._large_pairs(bound):
             pairs = [pair for pair in self.in_place if {pair.operand, pair.result} == {first, second}]
             bound = max(bound, pair_bytes(first, second, pairs))
         return bound
 
+    def least_of(self, keys: Iterable[BufferKey]) -> int:
+        """No placement of some buffers is smaller; gaps for alignment are counted where no ring may lie otherwise."""
+        items = [self.placed_first[key] for key in keys]
+        if self.rings:
+            return max(live_bytes([block for block, *_ in items]), default=0)
+        return least_bytes(items)
+
     def _large_pairs(self, than_bytes: int) -> Iterator[tuple[Block, Block]]:
         """Any two blocks without a choice that are larger together."""
-        only = sorted((blocks[0] for blocks in self.placed_first.values() if len(blocks) == 1), key=lambda b: -b.bytes)
+        items = self.placed_first.items()
+        only = sorted((blocks[0] for k, blocks in items if len(blocks) == 1 and k not in self.rings), key=_minus_bytes)
         for index, first in enumerate(only):
             for second in only[index + 1 :]:
                 if first.bytes + second.bytes <= than_bytes:
@@ -99,8 +111,10 @@ class SegmentMemory:
 
     @cached_property
     def placed_first(self) -> Mapping[BufferKey, tuple[Block, ...]]:
-        """Without lines, which are small and mostly find room beside all others: the search need not know them."""
-        return {key: blocks for key, blocks in self.blocks.items() if not isinstance(key, PlaneLine)}
+        """Those that differ, without lines, which are small and mostly find room beside all others: the search need not
+        know them."""
+        items = self.blocks.items()
+        return {key: tuple(dict.fromkeys(blocks)) for key, blocks in items if not isinstance(key, PlaneLine)}
 
     @property
     def first_blocks(self) -> list[Block]:
@@ -113,7 +127,7 @@ class PlacedBlocks:
     """Where blocks lie."""
 
     offsets: Mapping[BufferKey, int]
-    others: frozenset[BufferKey]  # buffers that did not take their first block
+    choices: Mapping[BufferKey, int]  # which block of each buffer lies there
     arena_bytes: int
 
 
@@ -150,7 +164,7 @@ class Placing:
         chosen = {key: next(b for b in blocks if b in offsets) for key, blocks in self.memory.blocks.items()}
         return PlacedBlocks(
             offsets={key: offsets[block] for key, block in chosen.items()},
-            others=frozenset(key for key, block in chosen.items() if block is not self.memory.blocks[key][0]),
+            choices={key: self.memory.blocks[key].index(block) for key, block in chosen.items()},
             arena_bytes=arena_bytes(offsets),
         )
 
@@ -160,19 +174,17 @@ class Placing:
 
 
 def steps_of(network: Network, segment: Segment) -> list[RowStep]:
-    """What a segment does, step by step."""
-    return [step for strip in strips_of_steps(network, segment) for step in strip]
+    """What a segment does, step by step; rings move their rows at once."""
+    return [step for strip in strips_of_steps(network, segment, {}) for step in strip]
 
 
-def strips_of_steps(network: Network, segment: Segment) -> list[list[RowStep]]:
-    """What a segment does, strip by strip; all at once where it has none."""
+def strips_of_steps(network: Network, segment: Segment, moving: Mapping[Tensor, Moving]) -> list[list[RowStep]]:
+    """What a segment does, strip by strip; all at once where it has none. `moving`: when rings move their rows, at
+    once where none is named."""
     if segment.rows_per_call is None:
         return [_steps_at_once(network, segment)]
-    rows = chain_of(network, segment, segment.rows_per_call)
-    strips = [
-        steps_on_demand(replace(part, late=segment.late & part.held))
-        for part in strip_chains(network, rows, segment.strips)
-    ]
+    rows = replace(chain_of(network, segment, segment.rows_per_call), moving=moving)
+    strips = [steps_on_demand(part) for part in strip_chains(network, rows, segment.strips)]
     before: list[RowStep] = [*_fetches(network, segment, rows.fetched)]
     after: list[RowStep] = [*_stores(network, segment, rows.stored)]
     return [[*before, *strips[0], *after]] if len(strips) == 1 else [before, *strips, after]
@@ -225,22 +237,61 @@ def _stores(network: Network, segment: Segment, by_rows: frozenset[Tensor]) -> l
     return [StoreRows((_whole(t),), (), t, every_row(t)) for t in complete if t not in by_rows]
 
 
-def choices_of(network: Network, segment: Segment) -> list[list[RowStep]]:
-    """The steps with all rings moving their rows early, and with all of them moving late, moment by moment."""
+def still_steps(network: Network, segment: Segment) -> list[RowStep]:
+    """What a segment does if no ring had to move its rows. It begins with a wait, as most choices do: what is there at
+    first is so before anything is written."""
     if segment.rows_per_call is None:
-        return [steps_of(network, segment)] * 2
+        return steps_of(network, segment)
+    rows = chain_of(network, segment, segment.rows_per_call)
+    strips = map(steps_without_moves, strip_chains(network, rows, segment.strips))
+    fetches, stores = _fetches(network, segment, rows.fetched), _stores(network, segment, rows.stored)
+    return [WAIT, *fetches, *chain.from_iterable(strips), *stores]
+
+
+def choices_of(network: Network, segment: Segment) -> list[list[RowStep]]:
+    """The steps with all rings moving their rows in each of the ways that there are, in their order, moment by
+    moment."""
+    if segment.rows_per_call is None:
+        return [steps_of(network, segment)] * len(Moving)
     rows = replace(chain_of(network, segment, segment.rows_per_call), waits=True)
     chains = strip_chains(network, rows, segment.strips)
     early = [steps_on_demand(part) for part in chains]
-    late = [steps_on_demand(replace(part, late=part.held), steps) for part, steps in zip(chains, early, strict=True)]
     fetches = _fetches(network, segment, rows.fetched)
     stores = _stores(network, segment, rows.stored)
-    return [[*fetches, *chain.from_iterable(steps), *stores] for steps in (early, late)]
+    choices = [early]
+    for moving in (Moving.LATE, Moving.IN_TURN):
+        parts = [replace(part, moving=dict.fromkeys(_worth(part, moving), moving)) for part in chains]
+        moves = any(part.moving for part in parts)
+        choices.append(list(map(steps_on_demand, parts, early)) if moves else early)
+    known = {id(strips): list(chain.from_iterable(strips)) for strips in choices}
+    moments = [moment for moment in zip(*known.values(), strict=True) if any(step is not WAIT for step in moment)]
+    columns = zip(*moments, strict=True) if moments else [()] * len(known)
+    found = {of: [*fetches, WAIT, *steps, *stores] for of, steps in zip(known, columns, strict=True)}
+    return [found[id(strips)] for strips in choices]
+
+
+def _worth(part: Chain, moving: Moving) -> frozenset[Tensor]:
+    """Rings for which it may save room to move their rows like that: in turn where results lie over what was read."""
+    if moving is not Moving.IN_TURN:
+        return part.held
+    read = frozenset(tensor for op in part.diagonal for tensor in op.variable_operands)
+    copied = part.strip.copied.items() if part.strip else ()
+    return part.held & (read | {copy for (op, _), copy in copied if op in part.diagonal})
 
 
 def memory_of(network: Network, segment: Segment, choices: Sequence[Sequence[RowStep]]) -> SegmentMemory:
     """The blocks of a segment on its own; what passes through it untouched is not among them."""
     return memory_of_trace(network, segment, trace_of_steps(network, choices))
+
+
+def bound_of(network: Network, segment: Segment, still: Sequence[RowStep]) -> SegmentMemory:
+    """The same, as far as it is so whenever rings move their rows; `still` are the segment's `still_steps`."""
+    found = memory_of(network, segment, [still])
+    if segment.rows_per_call is None:
+        return found
+    held = chain_of(network, segment, segment.rows_per_call).held
+    tensors = (key for key in found.blocks if isinstance(key, Tensor))
+    return replace(found, rings=frozenset(t for t in tensors if t in held or t not in network.lifetimes))
 
 
 def memory_of_trace(network: Network, segment: Segment, found: Trace[BufferKey]) -> SegmentMemory:
@@ -296,7 +347,8 @@ def trace_of(network: Network, segment: Segment) -> Trace[BufferKey]:
 def trace_of_steps(network: Network, choices: Sequence[Sequence[RowStep]]) -> Trace[BufferKey]:
     """What steps do to memory. `choices` are lists of equally many steps that differ only in where rings hold their
     rows; each ring can follow another one."""
-    traffic = [[traffic_of(network, step) for step in steps] for steps in choices]
+    known = {id(steps): [traffic_of(network, step) for step in steps] for steps in choices}
+    traffic = [known[id(steps)] for steps in choices]
     whole = network.lifetimes.keys() - network.private - network.fetched
 
     def size(key: BufferKey, uses: Sequence[Use]) -> int:
@@ -404,6 +456,10 @@ def _writers(network: Network, ops: Sequence[Op]) -> dict[tuple[Op, Tensor], tup
         for operand in op.variable_operands
         if operand not in results
     }
+
+
+def _minus_bytes(block: Block) -> int:
+    return -block.bytes
 
 
 def _align(key: BufferKey) -> int:

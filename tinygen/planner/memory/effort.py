@@ -13,6 +13,7 @@ class Effort(Enum):
     QUICK = "quick"  # a short walk of local search
     FAIR = "fair"  # a long one
     THOROUGH = "thorough"  # several long ones
+    EXHAUSTIVE = "exhaustive"  # many long ones, for what is wanted as small as it can be
 
 
 @dataclass(frozen=True)
@@ -22,12 +23,14 @@ class PlacementBudget:
     moves: int  # of a walk
     nodes: int  # of a look whether anything smaller is there
     other_orders: int = 0  # that walks start from, beside the best one
+    repeats: int = 0  # walks from any of the orders, each with other random numbers
 
 
 BUDGETS = {
     Effort.QUICK: PlacementBudget(moves=300, nodes=40),
     Effort.FAIR: PlacementBudget(moves=3000, nodes=600),
     Effort.THOROUGH: PlacementBudget(moves=3000, nodes=600, other_orders=4),
+    Effort.EXHAUSTIVE: PlacementBudget(moves=3000, nodes=600, repeats=24),
 }
 TRIAL = 3  # one of so many moves of a walk tells whether it is worth the others, beside walks from other orders
 FIRST_MOVES = 40  # before it is asked whether anything smaller is there

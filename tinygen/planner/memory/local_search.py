@@ -31,10 +31,12 @@ class FoundOffsets:
 class Walk:
     """A walk from order to order, which can be gone on with."""
 
-    def __init__(self, problem: Problem, order: Sequence[int]) -> None:
+    def __init__(self, problem: Problem, order: Sequence[int], seed: int = _SEED, *, exchanges: bool = True) -> None:
+        """`exchanges`: whether items may take other blocks than those of the order."""
         self.moves = 0  # so far
+        self._exchanges = exchanges
         self._problem = problem
-        self._random = Random(_SEED)
+        self._random = Random(seed)
         self._best = self._here = _Place(problem, tuple(order), problem.fill(order))
         self._met_cache: dict[_Order, _Place] = {}  # places that were found,
         self._above_cache: dict[_Order, int] = {}  # and what those are above that were not
@@ -78,7 +80,7 @@ class Walk:
     def _moved(self, limit: int) -> "_Place | None":
         """A place beside the one where it is; None where it is above a limit."""
         here = self._here
-        order, change = here.neighbour(self._random.random, self._random.getrandbits)
+        order, change = here.neighbour(self._random.random, self._random.getrandbits, exchanges=self._exchanges)
         if order == here.order:
             return here
         there = self._met_cache.get(order)
@@ -115,9 +117,11 @@ class _Place:
         self._highest = [index for index, end in zip(order, ends, strict=True) if end == self.bytes]
         self._beside: dict[int, list[int]] = {}
 
-    def neighbour(self, share: Callable[[], float], bits: Callable[[int], int]) -> tuple[_Order, Change]:
+    def neighbour(
+        self, share: Callable[[], float], bits: Callable[[int], int], *, exchanges: bool
+    ) -> tuple[_Order, Change]:
         """An order that places a block at the top of the arena, or one beside it, earlier, swaps it with another, or
-        exchanges it for an alternative. Chosen by random shares of one, and random bits."""
+        exchanges it for an alternative where it may. Chosen by random shares of one, and random bits."""
         chosen = self._highest[_below(len(self._highest), bits)]
         if chosen not in self._beside:
             self._beside[chosen] = sorted(i for i in self._problem.gaps[chosen] if self.at[i] != NOWHERE)
@@ -126,7 +130,7 @@ class _Place:
             chosen = beside[_below(len(beside), bits)]
         changed = list(self.order)
         position = changed.index(chosen)
-        others = self._problem.others[chosen]
+        others = self._problem.others[chosen] if exchanges else ()
         if others and share() < 0.5:
             other = changed[position] = others[_below(len(others), bits)]
             return tuple(changed), Change(position, position, 0, exchanged=1 << chosen | 1 << other)

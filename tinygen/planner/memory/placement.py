@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, cycle, islice
 
 from tinygen.planner.memory.block import Block, InPlace
 from tinygen.planner.memory.branching import Branching
@@ -31,9 +31,9 @@ def place(
 class PlacementSearch:
     """The search for a placement of items with a small arena. It can be gone on with: nothing is tried twice.
 
-    First fit in several orders, then local search, also from other orders, then the exact solver where it is asked for;
-    whoever meets the lower bound, which may be known, ends it, and so does the proof that nothing is smaller.
-    Of an item's blocks all have as many bytes live at any tick.
+    First fit in several orders, then local search, also from the last blocks of all items, from other orders and with
+    other random numbers, then the exact solver where it is asked for; whoever meets the lower bound, which may be
+    known, ends it, and so does the proof that nothing is smaller.
     """
 
     def __init__(
@@ -48,20 +48,25 @@ class PlacementSearch:
         self._problem = problem = Problem.of(items, in_place)
         self._solver = solver
         self.least = problem.bound if bound is None else bound  # bytes that no placement goes below, as far as known
-        orders = sorted(_orders(problem), key=lambda order: problem.arena_bytes(problem.first_fit(order)))
-        best = min((*_orders_like(problem, like), orders[0]), key=lambda o: problem.arena_bytes(problem.first_fit(o)))
-        self._other_orders = [order for order in orders if order is not best]
-        self._walk = Walk(problem, best)
-        self._found = self._walk.best
+        orders, lasts = (sorted(found, key=self._first_fit) for found in (_orders(problem), _orders_of_lasts(problem)))
+        best = min((*_orders_like(problem, like), orders[0]), key=self._first_fit)
+        self._other_orders = [order for order in (*orders, *lasts) if order is not best]
+        self._walks = [Walk(problem, best), *(Walk(problem, order, exchanges=False) for order in lasts[:1])]
+        self._found = min((walk.best for walk in self._walks), key=lambda found: found.bytes)
         self._wanted: int | None = None  # an arena that would do, while there may be one
         self._asked: set[tuple[int, int]] = set()  # limits for which the search was in vain, with its nodes
         self._steps = {
             Effort.QUICK: self._quickly(),
             Effort.FAIR: self._fairly(),
             Effort.THOROUGH: self._thoroughly(),
+            Effort.EXHAUSTIVE: self._exhaustively(),
         }
         self.units = sum(len(found) for found in problem.gaps)  # of work so far: moves of a block
         self.distances = 0  # forbidden ones that walks looked at so far, at most
+
+    def _first_fit(self, order: Sequence[int]) -> int:
+        """Bytes of the arena that an order gives."""
+        return self._problem.arena_bytes(self._problem.first_fit(order))
 
     @property
     def bytes(self) -> int:
@@ -101,7 +106,7 @@ class PlacementSearch:
         for _ in chain.from_iterable(self._steps[stage] for stage in stages[: stages.index(effort) + 1]):
             if self._is_done or (is_all_or_nothing and self._is_in_vain):
                 return
-        if effort is Effort.THOROUGH and self._solver is Solver.CP_SAT and not self._is_done:
+        if effort in (Effort.THOROUGH, Effort.EXHAUSTIVE) and self._solver is Solver.CP_SAT and not self._is_done:
             self._take(_found(self._problem, solve(self._problem, self._found.offsets, EXACT_TIME, self._wanted)))
 
     @property
@@ -113,15 +118,18 @@ class PlacementSearch:
         return self._wanted is not None and self._wanted < self.least
 
     def _quickly(self) -> Iterator[None]:
-        """A short walk from the best order."""
-        yield from self._walked(self._walk, FIRST_MOVES)
+        """A short walk from the best order, and from the best one of the last blocks."""
+        for walk in self._walks:
+            yield from self._walked(walk, FIRST_MOVES)
         yield from self._compared(Effort.QUICK)
-        yield from self._walked(self._walk, BUDGETS[Effort.QUICK].moves)
+        for walk in self._walks:
+            yield from self._walked(walk, BUDGETS[Effort.QUICK].moves)
 
     def _fairly(self) -> Iterator[None]:
-        """The rest of that walk."""
+        """The rest of these walks."""
         yield from self._compared(Effort.FAIR)
-        yield from self._walked(self._walk, BUDGETS[Effort.FAIR].moves)
+        for walk in sorted(self._walks, key=lambda walk: walk.bytes):
+            yield from self._walked(walk, BUDGETS[Effort.FAIR].moves)
 
     def _thoroughly(self) -> Iterator[None]:
         """Walks from other orders, which end in different valleys: all of them a while, the better half on (successive
@@ -133,6 +141,14 @@ class PlacementSearch:
         for walk in sorted(walks, key=lambda walk: walk.bytes)[: len(walks) // 2]:
             yield from self._walked(walk, budget.moves)
         yield from self._compared(Effort.THOROUGH)
+
+    def _exhaustively(self) -> Iterator[None]:
+        """Walks from all orders in turn, with other random numbers: one in many may find what the others do not."""
+        budget = BUDGETS[Effort.EXHAUSTIVE]
+        orders = cycle([self._found.order, *self._other_orders])
+        for seed, order in enumerate(islice(orders, budget.repeats), 1):
+            yield from self._walked(Walk(self._problem, order, seed), budget.moves)
+        yield from self._compared(Effort.EXHAUSTIVE)
 
     def _walked(self, walk: Walk, moves: int) -> Iterator[None]:
         """From one smaller arena to the next, with what it finds taken."""
@@ -195,11 +211,22 @@ def _orders_like(problem: Problem, like: Sequence[tuple[int, int]]) -> list[list
 
 def _orders(problem: Problem) -> list[list[int]]:
     """Large first, early first, long-lived first, and large areas of bytes and ticks first; with all items' first
-    blocks, and with the first and the last ones taking turns."""
+    blocks, and with the first and the second ones taking turns."""
     firsts = [item[0] for item in problem.alternatives]
-    turns = [item[-(number % 2)] for number, item in enumerate(problem.alternatives)]
+    turns = [item[min(number % 2, len(item) - 1)] for number, item in enumerate(problem.alternatives)]
     chosen = [firsts, turns] if turns != firsts else [firsts]
     return [sorted(indices, key=key) for indices in chosen for key in _keys(problem)]
+
+
+def _orders_of_lasts(problem: Problem) -> list[list[int]]:
+    """The same with the last blocks, where there are others than those that are first or second, and late first: mostly
+    they are good beside each other, results below operands, and single exchanges do not get there."""
+    lasts = [item[-1] for item in problem.alternatives]
+    if all(len(item) <= 2 for item in problem.alternatives):
+        return []
+    starts = [(block.live & -block.live).bit_length() for block in problem.blocks]
+    late_first = sorted(lasts, key=lambda i: -starts[i])
+    return [late_first, *(sorted(lasts, key=key) for key in _keys(problem))]
 
 
 def _keys(problem: Problem) -> list[Callable[[int], tuple[int, int]]]:

@@ -15,7 +15,7 @@ from tinygen.planner.memory.lifetimes import Access, Traffic, Use, parts_of, use
 Key = TypeVar("Key", bound=Hashable)
 
 _Parts = tuple[Part, ...]
-_Patterns = list[tuple[int, Pattern]]  # of a buffer: its bytes with its parts, for each choice that differs
+_Patterns = list[tuple[int, Pattern]]  # of a buffer: its bytes with its parts, for each choice; equal ones are one
 
 
 class _Pair(NamedTuple, Generic[Key]):
@@ -53,7 +53,7 @@ class Trace(Generic[Key]):
         return self._like or self
 
     def alone(self, key: Key) -> _Patterns:
-        """Bytes and parts of a buffer that no other steps use, for each choice that differs."""
+        """Bytes and parts of a buffer that no other steps use, for each choice."""
         return self._original._alone(key, tuple(sizes[key] for sizes in self.sizes))
 
     def strung(self, key: Key, users: "Sequence[_User[Key]]", *, is_there: bool, kept_to: int | None) -> _Patterns:
@@ -68,9 +68,12 @@ class Trace(Generic[Key]):
     def _alone(self, key: Key, sizes: tuple[int, ...]) -> _Patterns:
         """The same, where the buffer has other sizes: found once for each of them."""
         if (key, sizes) not in self._alone_cache:
-            uses = zip((each[key] for each in self.uses), sizes, (each[key] for each in self.sizes), strict=True)
-            found = [(size, parts_of(_scaled(own, size, before), size)) for own, size, before in uses]
-            self._alone_cache[key, sizes] = _different(found)
+            found: dict[tuple[int, int], _Parts] = {}
+            for uses, size, before in zip(self.uses, sizes, self.sizes, strict=True):
+                if (id(uses[key]), size) not in found:
+                    found[id(uses[key]), size] = parts_of(_scaled(uses[key], size, before[key]), size)
+            choices = [(size, found[id(uses[key]), size]) for uses, size in zip(self.uses, sizes, strict=True)]
+            self._alone_cache[key, sizes] = _patterns_of(choices)
         return self._alone_cache[key, sizes]
 
 
@@ -88,27 +91,32 @@ class Ports(Generic[Key]):
 
 def trace(traffic: Sequence[Sequence[Traffic[Key]]], size: Callable[[Key, Sequence[Use]], int]) -> Trace[Key]:
     """The trace of steps: for each choice what every step does; `size` are bytes of a buffer that is used like that."""
-    in_place = {index for each in traffic for index, step in enumerate(each) if step.in_place}
-    moments = ([each[index] for each in traffic] for index in sorted(in_place))
+    different = {id(each): (choice, each) for choice, each in reversed([*enumerate(traffic)])}
+    in_place = {index for _, each in different.values() for index, step in enumerate(each) if step.in_place}
+    moments = ([(choice, each[index]) for choice, each in different.values()] for index in sorted(in_place))
     pairs = dict.fromkeys(chain.from_iterable(map(_pairs, moments)))
-    uses = tuple(uses_of(each) for each in traffic)
-    sizes = tuple({key: size(key, found) for key, found in each.items()} for each in uses)
-    return Trace(len(traffic[0]), uses, sizes, tuple(pairs))
+    uses = {of: uses_of(each) for of, (_, each) in different.items()}
+    first = uses[id(traffic[0])]
+    for others in uses.values():
+        others.update((key, own) for key, own in first.items() if others[key] == own)  # found equal once
+    sizes = {of: {key: size(key, found) for key, found in each.items()} for of, each in uses.items()}
+    choices = [id(each) for each in traffic]
+    return Trace(len(traffic[0]), tuple(uses[of] for of in choices), tuple(sizes[of] for of in choices), tuple(pairs))
 
 
-def _pairs(moment: Sequence[Traffic[Key]]) -> Iterator[_Pair[Key]]:
-    """The pairs of one step, for each choice of the operand's buffer and of the result's."""
-    for reading, writing in product(range(len(moment)), repeat=2):
-        for read in moment[reading].in_place:
-            write = moment[writing].writes[0]
-            if read.key != write.key:
-                yield _Pair(reading, read, writing, write, moment[reading].lead)
+def _pairs(moment: Sequence[tuple[int, Traffic[Key]]]) -> Iterator[_Pair[Key]]:
+    """The pairs of one step, for each choice of the operand's buffer and of the result's; `moment` has the step by each
+    choice that differs."""
+    for (reading, operand), (writing, result) in product(moment, repeat=2):
+        for read in operand.in_place:
+            if read.key != result.writes[0].key:
+                yield _Pair(reading, read, writing, result.writes[0], operand.lead)
 
 
 def blocks_of(
     traces: Sequence[Trace[Key]], ports: Ports[Key], name: Callable[[Key], str], align: Callable[[Key], int]
 ) -> tuple[dict[Key, tuple[Block, ...]], tuple[InPlace, ...]]:
-    """The blocks of steps one after the other, of each buffer those to choose from; results in place of operands."""
+    """The blocks of steps one after the other, of each buffer that of each choice; results in place of operands."""
     users: dict[Key, list[_User[Key]]] = {key: [] for key in ports.sizes}
     first_step = 0
     for found in traces:
@@ -124,15 +132,18 @@ def blocks_of(
 def _blocks(
     key: Key, users: Sequence[_User[Key]], ports: Ports[Key], end: int, name: str, align: int
 ) -> Iterator[Block]:
-    """One for each choice that differs."""
+    """One for each choice; where choices are the same, so are they."""
     is_there, kept_to = key in ports.before, end if key in ports.after else None
     if not users:
         size = ports.sizes[key]
         yield Block(name, size, align, parts_of((), size, is_there=is_there, kept_to=kept_to))
         return
     begin = 0 if is_there else users[0][0]  # what is there is so at the first tick
-    for size, pattern in _patterns(key, [(first - begin, found) for first, found in users], is_there, kept_to, begin):
-        yield Block(name, size, align, _later(pattern.parts, begin), pattern, read_tick(begin))
+    found: dict[Pattern, Block] = {}
+    for size, pattern in _patterns(key, [(first - begin, user) for first, user in users], is_there, kept_to, begin):
+        if pattern not in found:
+            found[pattern] = Block(name, size, align, _later(pattern.parts, begin), pattern, read_tick(begin))
+        yield found[pattern]
 
 
 def _patterns(key: Key, users: Sequence[_User[Key]], is_there: bool, kept_to: int | None, begin: int) -> _Patterns:
@@ -144,16 +155,20 @@ def _patterns(key: Key, users: Sequence[_User[Key]], is_there: bool, kept_to: in
 
 
 def _strung(key: Key, users: Sequence[_User[Key]], *, is_there: bool, kept_to: int | None) -> _Patterns:
+    found: dict[tuple[int, ...], tuple[int, _Parts]] = {}
     choices = []
     for choice in range(len(users[0][1].uses)):
-        size = max(found.sizes[choice][key] for _, found in users)
-        uses = [
-            Use(offset, bytes, tick + read_tick(first_step), is_write)
-            for first_step, found in users
-            for offset, bytes, tick, is_write in found.uses[choice][key]
-        ]
-        choices.append((size, parts_of(uses, size, is_there=is_there, kept_to=kept_to)))
-    return _different(choices)
+        same = tuple([id(user.uses[choice][key]) for _, user in users])
+        if same not in found:
+            size = max(user.sizes[choice][key] for _, user in users)
+            uses = [
+                Use(offset, bytes, tick + read_tick(first_step), is_write)
+                for first_step, user in users
+                for offset, bytes, tick, is_write in user.uses[choice][key]
+            ]
+            found[same] = size, parts_of(uses, size, is_there=is_there, kept_to=kept_to)
+        choices.append(found[same])
+    return _patterns_of(choices)
 
 
 def _scaled(uses: Sequence[Use], size: int, before: int) -> Sequence[Use]:
@@ -161,10 +176,10 @@ def _scaled(uses: Sequence[Use], size: int, before: int) -> Sequence[Use]:
     return uses if size == before else [use._replace(bytes=size) for use in uses]
 
 
-def _different(choices: Sequence[tuple[int, _Parts]]) -> _Patterns:
-    """Without those that have the parts of the first."""
-    first, *others = choices
-    return [(size, Pattern(parts)) for size, parts in (first, *(each for each in others if each[1] != first[1]))]
+def _patterns_of(choices: Sequence[tuple[int, _Parts]]) -> _Patterns:
+    """Those of equal parts are the same object."""
+    found: dict[tuple[int, _Parts], Pattern] = {}
+    return [(size, found.setdefault((size, parts), Pattern(parts))) for size, parts in choices]
 
 
 def _later(parts: _Parts, steps: int) -> _Parts:
@@ -172,7 +187,5 @@ def _later(parts: _Parts, steps: int) -> _Parts:
 
 
 def _placed(pair: _Pair[Key], blocks: Mapping[Key, Sequence[Block]]) -> InPlace:
-    operands, results = blocks[pair.operand.key], blocks[pair.result.key]
-    operand = operands[min(pair.operand_choice, len(operands) - 1)]
-    result = results[min(pair.result_choice, len(results) - 1)]
+    operand, result = blocks[pair.operand.key][pair.operand_choice], blocks[pair.result.key][pair.result_choice]
     return InPlace(operand, pair.operand.offset, result, pair.result.offset, pair.operand.bytes, pair.lead)

@@ -7,9 +7,17 @@ from enum import IntEnum
 from tinygen.ir.graph import Op
 from tinygen.kernels.base import Kernel
 from tinygen.planner.chains.demand import Compute, RowStep
-from tinygen.planner.chains.segment import Segment, SegmentMemory, memory_of, passing_bytes, steps_of
+from tinygen.planner.chains.segment import (
+    Segment,
+    SegmentMemory,
+    bound_of,
+    memory_of,
+    passing_bytes,
+    steps_of,
+    still_steps,
+)
 from tinygen.planner.cost.cost import Costs
-from tinygen.planner.memory.block import least_bytes, live_bytes, read_tick, written_tick
+from tinygen.planner.memory.block import live_bytes, read_tick, written_tick
 from tinygen.planner.search.findings import Findings
 from tinygen.planner.search.kernel_finder import KernelFinder
 from tinygen.planner.search.search_work import UNITS_OF_STEP
@@ -58,9 +66,10 @@ class EdgeFinder:
         self._found.work.spend(2 * UNITS_OF_STEP * len(steps))  # run, and then looked at for memory and for prices
         if segment.slices > 1:
             return self._sliced(segment, steps)
-        memory = memory_of(self._kernels.frugal, segment, [steps])
+        still = still_steps(self._network, segment)
+        memory = bound_of(self._kernels.frugal, segment, still)
         bound, passing = memory.bound_bytes, passing_bytes(self._network, segment)
-        room = self._room(memory, steps)
+        room = self._room(memory, still)
         choices = self._kernels.choices(segment, steps)
         kernels = {op: self._kernels.variants[op][-1] for op in room}
         prices = _Prices(self._kernels.costs, steps, {**self._network.kernels, **kernels})
@@ -103,7 +112,7 @@ class EdgeFinder:
     def _spent_bytes(self, segment: Segment, memory: SegmentMemory) -> int:
         """The bound of what is not needed behind the segment: of what is, longer chains hold just some rows."""
         needed = {root for root, (_, last) in self._network.lifetimes.items() if last >= segment.end}
-        return least_bytes([blocks for key, blocks in memory.placed_first.items() if key not in needed])
+        return memory.least_of(key for key in memory.placed_first if key not in needed)
 
     def _room(self, memory: SegmentMemory, steps: Sequence[RowStep]) -> dict[Op, int]:
         """For the operators with a choice: the most bytes that are live, without their scratch, while they run."""

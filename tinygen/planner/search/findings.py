@@ -143,6 +143,10 @@ class Findings:
             self._placed_cache[segments] = self.place(segments, Effort.THOROUGH)
         return self._placed_cache[segments]
 
+    def place_exhaustively(self, segments: tuple[Segment, ...]) -> None:
+        """Look longer for the best placement of all segments."""
+        self._placed_cache[segments] = self.place(segments, Effort.EXHAUSTIVE)
+
     def place_within(self, segments: tuple[Segment, ...], limit_bytes: int) -> None:
         """Take the placement within a limit that was found for the best one."""
         self._placed_cache[segments] = self.place(segments, Effort.QUICK, limit_bytes)

@@ -15,6 +15,7 @@ from tinygen.planner.chains.demand import (
     CopyRows,
     FetchRows,
     FinishSum,
+    Moving,
     RowStep,
     ShiftRows,
     StoreRows,
@@ -246,8 +247,8 @@ def split_with(found: Findings, segments: tuple[Segment, ...], board: Board) -> 
     """The same, for a network that something is known about."""
     network = found.with_kernels(segments)
     bound_bytes, placed = found.memory(segments).bound_bytes, found.placed(segments)
-    late = frozenset(key for key in placed.others if isinstance(key, Tensor))
-    rows = [strips_of_steps(network, replace(segment, late=late)) for segment in segments]
+    moving = {key: Moving(choice) for key, choice in placed.choices.items() if isinstance(key, Tensor) and choice}
+    rows = [strips_of_steps(network, segment, moving) for segment in segments]
     in_order = [step for strips in rows for strip in strips for step in strip]
     needed = memory_of_traces(network, [trace_of_steps(network, [in_order])])
     blocks = {key: block for key, (block,) in needed.blocks.items()}

@@ -115,6 +115,7 @@ class _Planner:
         self._slack = slack
         # For the arenas of plans that are chosen from: a step less hardly changes which one the slack leaves.
         self._effort = Effort.FAIR if slack else Effort.THOROUGH
+        self._seeks_smallest = toolbox.objective is Objective.RAM and not (slack and toolbox.mixes_kernels)
         self._found = Findings(network, toolbox, solver, most_units, watch, known)
         self._search = SegmentationSearch(self._found, extra_macs)
         self._splits: dict[tuple[Segment, ...], Schedule] = {}
@@ -256,13 +257,13 @@ class _Planner:
     def smallest(self) -> Schedule:
         """The smallest schedule that is found."""
         without = self._search.smallest()
-        return self._improved_or_faster(self._least(without, self._with_strips(without)))
+        return self._improved_or_faster(self._least(without, self._with_strips(without), is_wanted=True))
 
     def _with_strips(self, without: Segmentation) -> Segmentation:
         """The smallest segmentation, strips of columns included; the same object where there are none."""
         return self._search.smallest() if self._search.add_strips(without.bytes) else without
 
-    def _least(self, without: Segmentation, smallest: Segmentation) -> Segmentation:
+    def _least(self, without: Segmentation, smallest: Segmentation, *, is_wanted: bool = False) -> Segmentation:
         """The smallest segmentation; one that does less again, or that without strips, where segments together take
         more than each promises."""
         best, next_one = smallest, self._search.with_fewer_macs(smallest)
@@ -272,7 +273,11 @@ class _Planner:
                 break
             best = min(best, next_one, key=self._placed_bytes)
             next_one = self._search.with_fewer_macs(next_one)
-        return min(best, without, key=self._placed_bytes) if without.bytes < self._placed_bytes(best) else best
+        if without.bytes < self._placed_bytes(best):
+            best = min(best, without, key=self._placed_bytes)
+        if is_wanted or self._seeks_smallest:
+            self._found.place_exhaustively(self._directed(best))
+        return best
 
     def _placed_bytes(self, path: Segmentation) -> int:
         return self._arena_bytes(self._directed(path))
