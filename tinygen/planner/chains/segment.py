@@ -102,7 +102,8 @@ class SegmentMemory:
     def _large_pairs(self, than_bytes: int) -> Iterator[tuple[Block, Block]]:
         """Any two blocks without a choice that are larger together."""
         items = self.placed_first.items()
-        only = sorted((blocks[0] for k, blocks in items if len(blocks) == 1 and k not in self.rings), key=_minus_bytes)
+        only = [blocks[0] for key, blocks in items if len(blocks) == 1 and key not in self.rings]
+        only.sort(key=lambda block: -block.bytes)
         for index, first in enumerate(only):
             for second in only[index + 1 :]:
                 if first.bytes + second.bytes <= than_bytes:
@@ -456,10 +457,6 @@ def _writers(network: Network, ops: Sequence[Op]) -> dict[tuple[Op, Tensor], tup
         for operand in op.variable_operands
         if operand not in results
     }
-
-
-def _minus_bytes(block: Block) -> int:
-    return -block.bytes
 
 
 def _align(key: BufferKey) -> int:
